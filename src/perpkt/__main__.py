@@ -1,0 +1,5 @@
+"""`python -m perpkt`."""
+
+from perpkt.cli.main import entry
+
+entry()

@@ -1,0 +1,268 @@
+"""Result -> Estimates and Caveats: the one place that says how a cost is read from calls.
+
+A call's location is the 10 % quantile of its windows. Calls that were disturbed as a whole are
+left out: those more than 4 % above the low end of all calls of the path. What is left is
+averaged within a round (whose testbeds and programs are its own), and rounds are the clusters
+that intervals are made from. Differences are paired within rounds. Why: docs/method.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from perpkt.errors import TooNoisy
+from perpkt.result import Call, Caveat, Estimate, Missing, Result
+from perpkt.spec import Path, Plan, Record
+from perpkt.stats import location
+from perpkt.stats.interval import bootstrap_t
+from perpkt.stats.location import Floats
+
+# Rounds in which both sides were quiet, at least.
+FEWEST_QUIET_ROUNDS = 3
+# What the smallest difference seen with 80 % power is, in half widths of a 95 % interval:
+# (1.96 + 0.84) / 1.96.
+_POWER_FACTOR = 1.43
+# Candidates for the estimator may differ by this much before that is a reason to doubt.
+_AGREEMENT_NS = 0.5
+_FEW_QUIET = 0.25
+
+Locator = Callable[[Floats], float]
+_CANDIDATES: dict[str, Locator] = {
+    "2 % quantile": lambda windows: location.low_quantile(windows, 0.02),
+    "5 % quantile": lambda windows: location.low_quantile(windows, 0.05),
+    "25 % quantile": lambda windows: location.low_quantile(windows, 0.25),
+    "median of the quiet mode": location.quiet_mode_median,
+}
+
+
+class Row(Record, frozen=True):
+    """What is said of one path. Costs in ns/packet; `step` is to the rung before, `difference` to the reference.
+
+    `typical_ns`: the median of all windows, disturbed ones too. `rate_pps`: 1e9 / cost.
+    `sent`, `fate`: packets of the timed calls, `witness`: who counted each reason.
+    """
+
+    name: str
+    summary: str
+    cost: Estimate
+    typical_ns: float
+    rate_pps: float
+    difference: Estimate | None
+    step: Estimate | None
+    sent: int
+    fate: dict[str, int]
+    witness: dict[str, str]
+    road: str
+    quiet_share: float
+
+
+class SamePath(Record, frozen=True):
+    """The A/A pair: the same path measured as if it were two."""
+
+    name: str
+    difference: Estimate
+
+
+class Summary(Record, frozen=True):
+    """All that a report says. `resolution_ns`: the smallest difference that this run could have seen (80 % power)."""
+
+    reference: str
+    rows: tuple[Row, ...]
+    same_path: tuple[SamePath, ...]
+    resolution_ns: float
+    quiet_share: float
+    rounds: int
+    testbeds: int
+    duration_s: float
+    timed_share: float
+    unavailable: tuple[Missing, ...]
+    caveats: tuple[Caveat, ...]
+
+
+def per_packet(call: Call) -> Floats:
+    """A call's windows in ns/packet."""
+    return np.asarray(call.windows_ns, dtype=float) / call.window_packets
+
+
+class Readings:
+    """One location for each call, by path, copy and round: what differences are made of.
+
+    Rounds may be added while a run goes on; `locate` reads one call's windows.
+    """
+
+    def __init__(self, rounds: Iterable[Sequence[Call]] = (), locate: Locator = location.low_quantile) -> None:
+        self._locate = locate
+        self._locations: defaultdict[tuple[str, int], list[tuple[int, float]]] = defaultdict(list)
+        self.rounds = 0
+        for calls in rounds:
+            self.add(calls)
+
+    def add(self, calls: Sequence[Call]) -> None:
+        """Add one round."""
+        for call in calls:
+            self._locations[call.path, call.copy].append((self.rounds, self._locate(per_packet(call))))
+        self.rounds += 1
+
+    def of(self, path: str, copy: int | None = None) -> Floats:
+        """The mean of the path's quiet calls in each round, NaN where there was none; `copy` None: both halves."""
+        copies = [0, 1] if copy is None else [copy]
+        rounds, values = self._quiet(path, copies)
+        sums = np.bincount(rounds, values, self.rounds)
+        counts = np.bincount(rounds, minlength=self.rounds)
+        means: Floats = np.divide(sums, counts, out=np.full(self.rounds, math.nan), where=counts > 0)
+        return means
+
+    def _quiet(self, path: str, copies: list[int]) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Floats]:
+        # what is quiet is judged over both halves of a pair, so that it is the same for each
+        everything = np.array([value for copy in (0, 1) for _, value in self._locations[path, copy]])
+        pairs = [pair for copy in copies for pair in self._locations[path, copy]]
+        if not pairs:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        rounds, values = np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs])
+        kept = values <= location.quiet_limit(everything)
+        return rounds[kept], values[kept]
+
+    def quiet_calls(self, path: str) -> float:
+        """The share of the path's calls that were quiet."""
+        calls = sum(len(self._locations[path, copy]) for copy in (0, 1))
+        return len(self._quiet(path, [0, 1])[1]) / calls if calls else 0.0
+
+
+def _estimate(values: Floats) -> Estimate:
+    return Estimate(*bootstrap_t(values[~np.isnan(values)]))
+
+
+def _names(plan: Plan, readings: Readings) -> list[str]:
+    return [path.name for path in plan.paths if readings.quiet_calls(path.name) > 0]
+
+
+def widest_ns(plan: Plan, readings: Readings) -> float:
+    """The widest interval of all differences so far, to the rung before and to the reference."""
+    names = _names(plan, readings)
+    pairs = {(name, other) for name, other in _comparisons(names, plan.reference) if other}
+    estimates = [_estimate(readings.of(name) - readings.of(other)) for name, other in sorted(pairs)]
+    estimates += [_estimate(readings.of(name, 0) - readings.of(name, 1)) for name in names if _is_pair(readings, name)]
+    return max((estimate.width for estimate in estimates), default=math.inf)
+
+
+def _comparisons(names: list[str], reference: str) -> list[tuple[str, str | None]]:
+    steps = list(zip(names[1:], names, strict=False))
+    return [*steps, *[(name, reference) for name in names if name != reference and reference in names]]
+
+
+def _is_pair(readings: Readings, name: str) -> bool:
+    return bool(np.any(~np.isnan(readings.of(name, 1))))
+
+
+def summarise(result: Result) -> Summary:
+    """The estimates and caveats of a result; TooNoisy where no cost can be read."""
+    plan, calls = result.heading.plan, result.calls
+    readings = Readings(result.rounds)
+    names = _names(plan, readings)
+    if not names:
+        raise TooNoisy("nothing was measured: not one round was completed; give it more --time")
+    rows = tuple(_row(result, readings, name, before) for name, before in zip(names, [None, *names], strict=False))
+    pairs = tuple(
+        SamePath(name, _estimate(readings.of(name, 0) - readings.of(name, 1)))
+        for name in names
+        if _is_pair(readings, name)
+    )
+    return Summary(
+        reference=plan.reference,
+        rows=rows,
+        same_path=pairs,
+        resolution_ns=_resolution(rows),
+        quiet_share=min(row.quiet_share for row in rows),
+        rounds=len(result.rounds),
+        testbeds=len({call.testbed for call in calls}),
+        duration_s=result.duration_s,
+        timed_share=_timed_share(result),
+        unavailable=result.heading.unavailable,
+        caveats=(*result.heading.caveats, *_caveats(result, readings, rows, pairs)),
+    )
+
+
+def _row(result: Result, readings: Readings, name: str, before: str | None) -> Row:
+    plan = result.heading.plan
+    path = plan.path(name)
+    calls = [call for call in result.calls if call.path == name]
+    windows = np.concatenate([per_packet(call) for call in calls])
+    own = readings.of(name)
+    cost = _estimate(own)
+    has_difference = plan.reference != name and readings.quiet_calls(plan.reference) > 0
+    return Row(
+        name=name,
+        summary=path.summary,
+        cost=cost,
+        typical_ns=float(np.median(windows)),
+        rate_pps=1e9 / cost.value,
+        difference=_estimate(own - readings.of(plan.reference)) if has_difference else None,
+        step=_estimate(own - readings.of(before)) if before else None,
+        sent=sum(call.sent for call in calls),
+        fate=_totals(call.fate for call in calls),
+        witness={fate.reason: str(fate.counter) for fate in path.fates},
+        road=road(path, plan.batch),
+        quiet_share=float(np.mean(windows <= (1 + location.QUIET_ABOVE) * cost.value)),
+    )
+
+
+def road(path: Path, batch: int) -> str:
+    """How the frames enter the stack."""
+    if path.verdict == "drop":
+        return f"batch {batch}, dropped before the stack"
+    return f"list receive, batch {batch}, route hint {path.route_hint}, no GRO on this road"
+
+
+def _totals(fates: Iterable[dict[str, int]]) -> dict[str, int]:
+    totals: defaultdict[str, int] = defaultdict(int)
+    for fate in fates:
+        for reason, count in fate.items():
+            totals[reason] += count
+    return dict(totals)
+
+
+def _resolution(rows: Sequence[Row]) -> float:
+    widths = [row.difference.width for row in rows if row.difference and math.isfinite(row.difference.width)]
+    return _POWER_FACTOR * float(np.median(widths)) / 2 if widths else math.inf
+
+
+def _timed_share(result: Result) -> float:
+    total = result.duration_s
+    return sum(sum(call.windows_ns) for call in result.calls) / 1e9 / total if total else math.nan
+
+
+def _caveats(result: Result, readings: Readings, rows: Sequence[Row], pairs: Sequence[SamePath]) -> Iterable[Caveat]:
+    yield from _disagreements(result, rows)
+    for pair in pairs:
+        if not pair.difference.holds_zero:
+            text = (
+                f"the same path twice differs by {pair.difference.value:+.2f} ns: differences of that size mean nothing"
+            )
+            yield Caveat("same-path", text, pair.name)
+    for row in rows:
+        share = readings.quiet_calls(row.name)
+        if share < _FEW_QUIET:
+            text = f"only {share:.0%} of its calls ran undisturbed: the machine was busy with something else"
+            yield Caveat("few-quiet", text, row.name)
+        if not math.isfinite(row.cost.width):
+            yield Caveat("few-rounds", "too few rounds for an interval: give it more --time", row.name)
+
+
+def _disagreements(result: Result, rows: Sequence[Row]) -> Iterable[Caveat]:
+    """Where other readings of the same calls would have given another difference."""
+    reference = result.heading.plan.reference
+    others = {name: Readings(result.rounds, locate) for name, locate in _CANDIDATES.items()}
+    for row in rows:
+        if row.difference is None or not math.isfinite(row.difference.width):
+            continue
+        limit = max(_AGREEMENT_NS, row.difference.width)
+        for name, readings in others.items():
+            value = _estimate(readings.of(row.name) - readings.of(reference)).value
+            if abs(value - row.difference.value) > limit:
+                text = f"read by the {name} of the windows, its difference would be {value:+.1f} ns"
+                yield Caveat("estimators-disagree", f"{text}, not {row.difference.value:+.1f}", row.name)
+                break

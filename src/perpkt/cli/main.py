@@ -1,0 +1,124 @@
+"""perpkt's command line: parse, call one verb, turn what went wrong into one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from perpkt.cli import doctor, paths, report, run
+from perpkt.cli.output import ReaderGone, complain, emit
+from perpkt.errors import PerpktError, UsageError
+
+INTERRUPTED = 130
+FAULT = 70
+_VERBS = (run, report, paths, doctor)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaints are UsageErrors, with the near match."""
+
+    def error(self, message: str) -> NoReturn:
+        """One line; the verb's --help is named."""
+        raise UsageError(f"{_nearer(message)} (see `{self.prog} --help`)")
+
+
+def _nearer(message: str) -> str:
+    """argparse's "invalid choice: 'x' (choose from 'a', 'b')" with a near one in place of the list."""
+    head, found, tail = message.partition(" (choose from ")
+    if not found:
+        return message
+    choices = [one.strip("' ") for one in tail.rstrip(")").split(",")]
+    wrong = head.rpartition("'")[0].rpartition("'")[2]
+    near = difflib.get_close_matches(wrong, choices, 1, 0.4)
+    return f"{head}: did you mean {near[0]}?" if near else message
+
+
+def parser() -> Parser:
+    """The whole command line; shtab makes shell completion of it."""
+    top = Parser(
+        prog="perpkt",
+        description="What every packet costs: ns/packet of each path through the Linux network stack.",
+        epilog="Exit codes: 0 done, 2 usage, 3 this machine can't, 4 the kernel refused, 5 the numbers can't be "
+        "trusted, 7 a result file can't be used, 8 the output can't be written, 70 a fault of perpkt, 130 interrupted.",
+    )
+    top.add_argument("--version", action="version", version=f"perpkt {_version()}")
+    verbs = top.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
+    for module in _VERBS:
+        module.add_to(verbs)
+    completion = verbs.add_parser("completion", help="print a shell completion script")
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    completion.set_defaults(call=_completion)
+    return top
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("perpkt")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    import shtab
+
+    emit(shtab.complete(parser(), arguments.shell))
+    return 0
+
+
+def main(argv: list[str]) -> int:
+    """Run one command line; returns the exit code and never raises."""
+    try:
+        signal.signal(signal.SIGTERM, _terminate)
+        arguments = parser().parse_args(argv)
+        return int(arguments.call(arguments))
+    except ReaderGone:
+        return 0
+    except PerpktError as error:
+        complain("\n".join([str(error), *getattr(error, "__notes__", [])]))
+        return error.exit_code
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 0
+    except Exception as error:  # the last place: no traceback reaches a user
+        return _fault(error)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _fault(error: Exception) -> int:
+    complain(f"a fault of perpkt itself: {type(error).__name__}: {error}; please report it with {_log(error)}")
+    return FAULT
+
+
+def _log(error: Exception) -> str:
+    text = "".join(traceback.format_exception(error))
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "perpkt"
+    for folder in (home, Path(tempfile.gettempdir())):
+        path = folder / f"fault-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        except OSError:
+            continue
+        return str(path)
+    return "what it was doing (no log file could be written)"
+
+
+def entry() -> NoReturn:
+    """The console script."""
+    sys.exit(main(sys.argv[1:]))

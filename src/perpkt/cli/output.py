@@ -1,0 +1,45 @@
+"""Standard output: written at once, quiet when its reader has gone, an error when it can't be written."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from perpkt.errors import OutputError
+
+
+class ReaderGone(Exception):
+    """Standard output is a pipe that nobody reads any more."""
+
+
+def emit(text: str) -> None:
+    """Print `text` and one newline; ReaderGone or OutputError where that fails."""
+    if sys.stdout is None:
+        raise OutputError("write to standard output: it is closed; give -o FILE")
+    try:
+        sys.stdout.write(text.rstrip("\n") + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget()
+        raise ReaderGone from None
+    except OSError as error:
+        _forget()
+        raise OutputError(f"write to standard output: {error.strerror}; free some room or write elsewhere") from None
+    except UnicodeEncodeError:
+        sys.stdout.buffer.write((text.rstrip("\n") + "\n").encode("ascii", "replace"))
+        sys.stdout.flush()
+
+
+def _forget() -> None:
+    """What is still buffered goes nowhere: Python would try once more at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
+
+
+def complain(text: str) -> None:
+    """A message on standard error, if there is one."""
+    try:
+        print(f"perpkt: {text}", file=sys.stderr, flush=True)
+    except (OSError, ValueError, AttributeError):
+        return

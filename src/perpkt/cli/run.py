@@ -1,0 +1,151 @@
+"""perpkt run: measure ladders or paths, report, and keep the result."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from typing import TYPE_CHECKING
+
+from perpkt.cli.options import Verbs, add_format
+from perpkt.cli.output import complain, emit
+
+if TYPE_CHECKING:
+    from perpkt.instruments.live import Observer
+    from perpkt.measure.session import Session
+    from perpkt.result import Call, Heading, Result
+    from perpkt.spec import Plan
+    from perpkt.store import ResultFile
+
+INTERRUPTED = 130
+
+
+def add_to(verbs: Verbs) -> None:
+    """The verb and its options."""
+    verb = verbs.add_parser(
+        "run",
+        help="measure ladders or paths on the running kernel",
+        description="Measure what each packet costs on ladders or paths of the running kernel. Needs root.",
+    )
+    verb.add_argument(
+        "names", metavar="NAME", nargs="*", help="a ladder or a path (default: rx); `perpkt paths` lists them"
+    )
+    verb.add_argument("--time", type=float, metavar="S", help="wall time of the rounds (default: about 20 s a ladder)")
+    verb.add_argument("--rounds", type=int, metavar="N", help="end after N rounds; each has testbeds of its own")
+    verb.add_argument(
+        "--precision", type=float, metavar="NS", help="end when every difference's 95 %% interval is that narrow"
+    )
+    verb.add_argument("--cpu", type=int, metavar="N", help="CPU to measure on (default: the last)")
+    verb.add_argument(
+        "--seed", type=int, metavar="N", help="of the order of calls (default: drawn, kept in the result)"
+    )
+    verb.add_argument(
+        "--frame-bytes", type=int, default=60, metavar="N", help="Ethernet header included, FCS not (default: 60)"
+    )
+    verb.add_argument("--batch", type=int, default=64, metavar="N", help="frames a batch of list receive (default: 64)")
+    verb.add_argument("-o", "--output", metavar="FILE", help="keep the result, round by round")
+    add_format(verb)
+    verb.add_argument("--quiet", action="store_true", help="no progress")
+    verb.set_defaults(call=call)
+
+
+def call(arguments: argparse.Namespace) -> int:
+    """Plan, measure, report; what was measured before an interrupt is reported too."""
+    from perpkt.experiment import make_plan
+
+    plan = make_plan(
+        arguments.names or ["rx"],
+        time_s=arguments.time,
+        rounds=arguments.rounds,
+        precision_ns=arguments.precision,
+        cpu=arguments.cpu,
+        seed=arguments.seed,
+        frame_bytes=arguments.frame_bytes,
+        batch=arguments.batch,
+    )
+    with contextlib.ExitStack() as stack:
+        result, interrupted = _measure(plan, arguments, stack)
+    if result is not None:
+        _report(result, arguments.format)
+    if interrupted:
+        complain("interrupted: what was measured is kept" if result else "interrupted before a round was complete")
+    return INTERRUPTED if interrupted else 0
+
+
+def _measure(plan: Plan, arguments: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[Result | None, bool]:
+    from perpkt.cli.progress import progress
+    from perpkt.instruments import choose
+
+    keeper = Keeper(arguments.output, stack)
+    observers: list[Observer] = [keeper, *progress(plan, arguments.quiet, stack)]
+    try:
+        return choose.measure(plan, Observers(observers)), False
+    except KeyboardInterrupt:
+        return keeper.result, True
+
+
+def _report(result: Result, format_name: str) -> None:
+    from perpkt.analysis import summarise
+    from perpkt.report import render
+
+    emit(render(result, summarise(result), format_name))
+
+
+class Keeper:
+    """Keeps what was measured so far, in memory and in the file."""
+
+    def __init__(self, path: str | None, stack: contextlib.ExitStack) -> None:
+        self._stack = stack
+        self._path = path
+        self._file: ResultFile | None = None
+        self._heading: Heading | None = None
+        self._rounds: list[tuple[Call, ...]] = []
+        if path:
+            from perpkt.store import check_writable
+
+            check_writable(path)
+
+    @property
+    def result(self) -> Result | None:
+        """What was measured, if a round was complete."""
+        from perpkt.result import Result
+
+        return Result(self._heading, tuple(self._rounds)) if self._heading and self._rounds else None
+
+    def verified(self, path: str, done: int, total: int) -> None:
+        """Nothing to keep yet."""
+
+    def begun(self, heading: Heading) -> None:
+        """Write the heading."""
+        from perpkt.store import ResultFile
+
+        self._heading = heading
+        if self._path:
+            self._file = self._stack.enter_context(ResultFile.create(self._path, heading))
+
+    def round_done(self, calls: tuple[Call, ...], session: Session) -> None:
+        """Append the round."""
+        self._rounds.append(calls)
+        if self._file:
+            self._file.append(calls)
+
+
+class Observers:
+    """Tells several observers the same."""
+
+    def __init__(self, observers: list[Observer]) -> None:
+        self._observers = observers
+
+    def verified(self, path: str, done: int, total: int) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.verified(path, done, total)
+
+    def begun(self, heading: Heading) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.begun(heading)
+
+    def round_done(self, calls: tuple[Call, ...], session: Session) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.round_done(calls, session)

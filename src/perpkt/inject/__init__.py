@@ -1,0 +1,1 @@
+"""The generators: what puts frames on a path, and counts them."""

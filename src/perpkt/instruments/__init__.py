@@ -1,0 +1,1 @@
+"""What answers a Plan: each instrument turns one into a Result."""

@@ -1,0 +1,1 @@
+"""How calls are ordered, sized, made and accounted for."""

@@ -1,0 +1,132 @@
+"""One injection on one testbed: arm, warm up, inject, read, account."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+
+from perpkt.errors import WrongFate
+from perpkt.inject.live_frames import WINDOW_PACKETS, Injection, LiveFrames
+from perpkt.kernel import bpf, proc
+from perpkt.kernel.drop_reasons import DropReasons, netns_cookie
+from perpkt.measure import account, sizing
+from perpkt.measure.schedule import Slot
+from perpkt.result import Call, Verification
+from perpkt.spec import Counter, Path, Plan
+from perpkt.testbed import Attachment, Testbed
+from perpkt.wire.frame import OTHER_HOST_MAC, udp_frame
+
+
+def frames(path: Path, frame_bytes: int) -> tuple[bytes, bytes]:
+    """The two frames that are sent in turn: they differ in the destination address."""
+    flow, veth = path.flow, path.veth
+    macs = (veth.mac if flow.to == "device" else OTHER_HOST_MAC, veth.peer_mac)
+    ports = (flow.destination_port, flow.source_port)
+    first, second = (udp_frame(macs, (to, flow.source), ports, frame_bytes) for to in flow.destinations)
+    return first, second
+
+
+class Caller:
+    """Makes calls for one plan on one CPU; `injector` is the program of the present round."""
+
+    def __init__(self, plan: Plan, cpu: int, injector: LiveFrames) -> None:
+        self._plan = plan
+        self._cpu = cpu
+        self._injector = injector
+        self._ended_ns = time.monotonic_ns()
+
+    def timed(self, testbed: Testbed, number: int, slot: Slot) -> Call:
+        """Attach the path, send its frames, account for each of them, take it away."""
+        path = slot.path
+        with testbed.attached(path) as attachment:
+            self._warm_up(path, attachment)
+            before, disturbed = attachment.snapshot(attachment.counters()), self._disturbances()
+            injection = self._inject(path, attachment, slot.packets)
+            after = attachment.snapshot(attachment.counters())
+            switches, steal, interrupts = (
+                now - then for now, then in zip(self._disturbances(), disturbed, strict=True)
+            )
+            fate = account.fate(path, injection.sent, slot.packets, _moved(before, after))
+        return Call(
+            path=path.name,
+            testbed=number,
+            sent=injection.sent,
+            fate=fate,
+            elapsed_ns=self._elapsed_ns(),
+            window_packets=WINDOW_PACKETS,
+            windows_ns=injection.windows_ns,
+            copy=slot.copy,
+            switches=switches,
+            steal_ms=10 * steal,
+            interrupts=interrupts,
+        )
+
+    def _elapsed_ns(self) -> int:
+        ended = time.monotonic_ns()
+        elapsed, self._ended_ns = ended - self._ended_ns, ended
+        return elapsed
+
+    def _warm_up(self, path: Path, attachment: Attachment) -> None:
+        self._inject(path, attachment, sizing.WARM_UP_PACKETS)
+        attachment.settle()
+
+    def _inject(self, path: Path, attachment: Attachment, packets: int) -> Injection:
+        pair = frames(path, self._plan.frame_bytes)
+        return self._injector.inject(pair, attachment.ifindex, packets, self._plan.batch, path.verdict)
+
+    def _disturbances(self) -> tuple[int, int, int]:
+        return proc.involuntary_switches(), proc.steal_ticks(self._cpu), proc.interrupts(self._cpu)
+
+    def verified(self, testbed: Testbed, path: Path) -> Verification:
+        """Send a few thousand frames with every witness on; raises WrongFate or PacketsLost."""
+        packets = sizing.PROBE_PACKETS
+        with testbed.attached(path) as attachment:
+            self._warm_up(path, attachment)
+            counters = [*attachment.counters(), *path.crossed, *path.silent]
+            with _run_statistics(path), DropReasons(netns_cookie()) as reasons:
+                before = attachment.snapshot(counters)
+                sent = self._inject(path, attachment, packets).sent
+                moved = _moved(before, attachment.snapshot(counters))
+            fate = account.fate(path, sent, packets, moved)
+            crossed = account.check_crossed(path, sent, moved)
+            account.check_drop_reasons(path, fate, reasons.counts())
+            _check_tracked(path)
+            _check_drained(path, attachment, fate)
+        witness = {one.reason: str(one.counter) for one in path.fates}
+        return Verification(path.name, sent, fate, witness, crossed, reasons.counts(), traced=True)
+
+
+def _moved(before: dict[Counter, int], after: dict[Counter, int]) -> dict[Counter, int]:
+    return {counter: after[counter] - before[counter] for counter in before}
+
+
+@contextlib.contextmanager
+def _run_statistics(path: Path) -> Iterator[None]:
+    """Program runs are counted, if a counter of the path needs it: it costs every program on the machine some time."""
+    if not any(counter.source == "bpf" for counter in path.crossed):
+        yield
+        return
+    descriptor = bpf.enable_run_statistics()
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _check_tracked(path: Path) -> None:
+    if not path.tracked:
+        return
+    entries = int(proc.read("/proc/sys/net/netfilter/nf_conntrack_count"))
+    if entries != len(path.flow.destinations):
+        raise WrongFate(f"{path.name}: conntrack holds {entries} entries for {len(path.flow.destinations)} flows")
+
+
+def _check_drained(path: Path, attachment: Attachment, fate: dict[str, int]) -> None:
+    """The second witness of a queue: read it to its end."""
+    if "queued" not in fate:
+        return
+    drained = sum(sink.drained() for sink in attachment.sinks)
+    if drained != fate["queued"]:
+        raise WrongFate(f"{path.name}: {fate['queued']:,} packets were queued, and {drained:,} could be read")

@@ -1,0 +1,241 @@
+"""What this kernel and these privileges allow. Features are tried, never guessed from a version."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from perpkt.errors import HostError, KernelError, NotPermitted, PerpktError, Unsupported
+from perpkt.inject.live_frames import Holder
+from perpkt.kernel import libc, proc
+from perpkt.kernel.command import run, search_path
+from perpkt.result import Host, Missing
+from perpkt.spec import (
+    U32,
+    Classifier,
+    IptablesRule,
+    IptablesTable,
+    Path,
+    Qdisc,
+    Stage,
+    Sysctl,
+    UdpSocket,
+    Veth,
+    by_lasting,
+)
+from perpkt.testbed import Testbed
+
+# Capabilities as bits of CapEff: include/uapi/linux/capability.h
+CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21, "CAP_BPF": 39}
+
+_MOST_NAMESPACES = 64
+
+# What would help where a stage can't be made.
+_REMEDIES: dict[type, str] = {
+    Veth: "A kernel with CONFIG_VETH.",
+    Qdisc: "A kernel with CONFIG_NET_SCH_INGRESS.",
+    U32: "A kernel with CONFIG_NET_CLS_U32.",
+    Classifier: "A kernel with CONFIG_NET_CLS_BPF (clsact), or CONFIG_NET_XGRESS (tcx, Linux 6.6 and later).",
+    IptablesTable: "A kernel with CONFIG_IP_NF_IPTABLES_LEGACY and CONFIG_IP_NF_FILTER.",
+    IptablesRule: "A kernel with CONFIG_NF_CONNTRACK and CONFIG_NETFILTER_XT_MATCH_CONNTRACK.",
+    Sysctl: "Linux 6.12 and later have it in each namespace.",
+    UdpSocket: "Root, for a receive buffer with room for a whole call.",
+}
+
+
+def missing_capabilities() -> list[str]:
+    """The capabilities that live measurement needs and this process lacks."""
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", proc.read("/proc/self/status"), re.MULTILINE)
+    held = int(found[1], 16) if found else 0
+    return [name for name, bit in CAPABILITIES.items() if not held >> bit & 1]
+
+
+def check_privileges() -> None:
+    """NotPermitted, with the remedy, where live measurement can't begin."""
+    lacking = missing_capabilities()
+    if lacking:
+        raise NotPermitted(
+            f"live measurement needs root: this process lacks {', '.join(lacking)}",
+            "Run it as root (sudo perpkt ...); `perpkt doctor` says what else is missing.",
+        )
+
+
+def host() -> Host:
+    """The facts that a result belongs to."""
+    return Host(
+        kernel=platform.release(),
+        kernel_version=platform.version(),
+        machine=platform.machine(),
+        cpu_model=_cpu_model(),
+        cpus_online=os.cpu_count() or 1,
+        boot_id=proc.read_or("/proc/sys/kernel/random/boot_id", "unknown"),
+        clocksource=proc.read_or("/sys/devices/system/clocksource/clocksource0/current_clocksource", "unknown"),
+        mitigations=mitigations(),
+        preemption=preemption(),
+        virtualisation=virtualisation(),
+        lsms=proc.read_or("/sys/kernel/security/lsm", "unknown"),
+        cgroup_bpf="on" if _has_config("CONFIG_CGROUP_BPF") else "unknown",
+        bpf_jit=proc.read_or("/proc/sys/net/core/bpf_jit_enable", "unknown"),
+        perpkt=own_version(),
+    )
+
+
+def own_version() -> str:
+    """This perpkt's version."""
+    try:
+        return version("perpkt")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _cpu_model() -> str:
+    found = re.search(r"^model name\s*:\s*(.+)$", proc.read_or("/proc/cpuinfo", ""), re.MULTILINE)
+    return found[1] if found else platform.processor() or "unknown"
+
+
+def mitigations() -> dict[str, str]:
+    """CPU vulnerabilities that concern this CPU, and what the kernel does about each."""
+    folder = "/sys/devices/system/cpu/vulnerabilities"
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    found = {name: proc.read_or(f"{folder}/{name}", "unknown") for name in names}
+    return {name: words for name, words in found.items() if words != "Not affected"}
+
+
+def preemption() -> str:
+    """The preemption model that the kernel runs with, as far as it says."""
+    chosen = re.search(r"\((\w+)\)", proc.read_or("/sys/kernel/debug/sched/preempt", ""))
+    built = re.search(r"PREEMPT\w*", platform.version())
+    words = built[0] if built else "no PREEMPT in the kernel's version"
+    return f"{words} ({chosen[1]})" if chosen else words
+
+
+def virtualisation() -> str:
+    """none, or who runs this machine as a guest."""
+    if not re.search(r"^flags\s*:.*\bhypervisor\b", proc.read_or("/proc/cpuinfo", ""), re.MULTILINE):
+        return "none"
+    vendor = proc.read_or("/sys/class/dmi/id/sys_vendor", "")
+    return f"guest ({vendor})" if vendor else "guest"
+
+
+def _has_config(option: str) -> bool:
+    import gzip  # noqa: PLC0415 - only here
+
+    try:
+        with gzip.open("/proc/config.gz", "rt") as config:
+            return any(line.strip() == f"{option}=y" for line in config)
+    except OSError:
+        return f"{option}=y" in proc.read_or(f"/boot/config-{platform.release()}", "")
+
+
+def cpus() -> set[int]:
+    """The CPUs that this process may run on."""
+    return os.sched_getaffinity(0)
+
+
+def check_live() -> None:
+    """NotPermitted, ToolMissing or Unsupported, with the remedy, where nothing can be measured live."""
+    check_privileges()
+    try:
+        with contextlib.closing(Holder("probe")) as holder, holder.injector() as injector:
+            injector.try_out()
+    except KernelError as error:
+        raise Unsupported(
+            f"this kernel sends no live XDP frames: {error}",
+            "Live frames need Linux 5.18 or later with CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_VETH; "
+            "a container needs to be privileged.",
+        ) from None
+
+
+def availability(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Missing, ...]]:
+    """The paths that can be built here, and for each other one why not and what would help. Needs root."""
+    missing: dict[str, Missing] = {}
+    tried = list(paths)
+    for number, (lasting, members) in enumerate(by_lasting(tried).items()):
+        missing.update(_try_group(f"try{number}", lasting, members))
+    return tuple(path for path in tried if path.name not in missing), tuple(missing.values())
+
+
+def _try_group(label: str, lasting: Sequence[Stage], members: Sequence[Path]) -> dict[str, Missing]:
+    testbed = Testbed(label, lasting)
+    try:
+        with testbed.built():
+            found = {path.name: _try_path(testbed, path) for path in members}
+    except (KernelError, HostError) as error:
+        return {path.name: _missing(path, lasting, error) for path in members}
+    return {name: one for name, one in found.items() if one}
+
+
+def _try_path(testbed: Testbed, path: Path) -> Missing | None:
+    try:
+        with testbed.attached(path) as attachment:
+            attachment.snapshot(attachment.counters())
+    except PerpktError as error:
+        return _missing(path, path.passing, error)
+    return None
+
+
+def _missing(path: Path, stages: Sequence[Stage], error: PerpktError) -> Missing:
+    if isinstance(error, HostError):
+        return Missing(path.name, error.reason, error.remedy)
+    # the last stage of a kind with a remedy is what the path adds
+    remedies = [_REMEDIES[type(stage)] for stage in stages if type(stage) in _REMEDIES]
+    return Missing(path.name, str(error), remedies[-1] if remedies else "")
+
+
+def held_keys() -> list[str]:
+    """What other namespaces have that switches machine-wide static keys on, as far as it can be seen.
+
+    Looked for: ingress and clsact qdiscs, legacy iptables tables, nftables base chains. A socket with
+    time stamps on can't be seen. Reading changes nothing: iptables itself is never asked.
+    """
+    return [f"{what} in {where}" for where, fd in other_namespaces() for what in _held_in(fd)]
+
+
+def other_namespaces() -> Iterator[tuple[str, int]]:
+    """(name, descriptor) of each network namespace that some process is in, the own one first; perpkt's left out."""
+    seen: set[int] = set()
+    for pid in ["self", *sorted((entry for entry in os.listdir("/proc") if entry.isdigit()), key=int)]:
+        with contextlib.suppress(OSError):
+            fd = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                inode = os.fstat(fd).st_ino
+                if inode not in seen and len(seen) < _MOST_NAMESPACES:
+                    seen.add(inode)
+                    yield ("this namespace" if pid == "self" else f"the namespace of process {pid}"), fd
+            finally:
+                os.close(fd)
+
+
+def _held_in(fd: int) -> list[str]:
+    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        libc.setns(fd)
+        return [*_qdiscs(), *_tables(), *_base_chains()]
+    except (KernelError, HostError):
+        return []
+    finally:
+        libc.setns(own)
+        os.close(own)
+
+
+def _qdiscs() -> list[str]:
+    found = re.findall(r"^qdisc (ingress|clsact) \S+ dev (\S+)", run(["tc", "qdisc", "show"]), re.MULTILINE)
+    return [
+        f"an {kind} qdisc on {device}" if kind == "ingress" else f"a clsact qdisc on {device}" for kind, device in found
+    ]
+
+
+def _tables() -> list[str]:
+    names = proc.read_or("/proc/thread-self/net/ip_tables_names", "").split()
+    return [f"iptables table {name}" for name in names]
+
+
+def _base_chains() -> list[str]:
+    if not shutil.which("nft", path=search_path()):
+        return []
+    return [f"nftables hook {hook}" for hook in sorted(set(re.findall(r"hook (\w+)", run(["nft", "list", "chains"]))))]

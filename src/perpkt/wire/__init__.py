@@ -1,0 +1,1 @@
+"""Bytes only: frames and eBPF instructions. Nothing here touches the machine."""

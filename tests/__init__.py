@@ -1,0 +1,1 @@
+"""perpkt's tests, a folder for each tier."""

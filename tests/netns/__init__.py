@@ -1,0 +1,1 @@
+"""Tests against the running kernel, in namespaces of their own."""

@@ -1,0 +1,1 @@
+"""Tests of perpkt.kernel's pure parts."""

@@ -1,0 +1,1 @@
+"""Tests of perpkt.report, a file for each module."""
