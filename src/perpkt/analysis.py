@@ -26,8 +26,9 @@ FEWEST_QUIET_ROUNDS = 3
 # What the smallest difference seen with 80 % power is, in half widths of a 95 % interval:
 # (1.96 + 0.84) / 1.96.
 _POWER_FACTOR = 1.43
-# Candidates for the estimator may differ by this much before that is a reason to doubt.
-_AGREEMENT_NS = 0.5
+# Candidates for the estimator may differ by this much, or this share of the difference, or an
+# interval's width, before that is a reason to doubt.
+_AGREEMENT_NS, _AGREEMENT_SHARE = 0.5, 0.005
 _FEW_QUIET = 0.25
 
 Locator = Callable[[Floats], float]
@@ -96,7 +97,7 @@ class Readings:
 
     def __init__(self, rounds: Iterable[Sequence[Call]] = (), locate: Locator = location.low_quantile) -> None:
         self._locate = locate
-        self._locations: defaultdict[tuple[str, int], list[tuple[int, float]]] = defaultdict(list)
+        self._located: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
         self.rounds = 0
         for calls in rounds:
             self.add(calls)
@@ -104,32 +105,32 @@ class Readings:
     def add(self, calls: Sequence[Call]) -> None:
         """Add one round."""
         for call in calls:
-            self._locations[call.path, call.copy].append((self.rounds, self._locate(per_packet(call))))
+            self._located[call.path].append((self.rounds, call.copy, self._locate(per_packet(call))))
         self.rounds += 1
 
     def of(self, path: str, copy: int | None = None) -> Floats:
-        """The mean of the path's quiet calls in each round, NaN where there was none; `copy` None: both halves."""
-        copies = [0, 1] if copy is None else [copy]
-        rounds, values = self._quiet(path, copies)
-        sums = np.bincount(rounds, values, self.rounds)
+        """The mean of the path's quiet calls in each round, NaN where there was none; `copy` None: of all copies."""
+        calls = self._quiet(path)
+        kept = calls if copy is None else calls[calls[:, 1] == copy]
+        rounds = kept[:, 0].astype(np.int64)
+        sums = np.bincount(rounds, kept[:, 2], self.rounds)
         counts = np.bincount(rounds, minlength=self.rounds)
         means: Floats = np.divide(sums, counts, out=np.full(self.rounds, math.nan), where=counts > 0)
         return means
 
-    def _quiet(self, path: str, copies: list[int]) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Floats]:
-        # what is quiet is judged over both halves of a pair, so that it is the same for each
-        everything = np.array([value for copy in (0, 1) for _, value in self._locations[path, copy]])
-        pairs = [pair for copy in copies for pair in self._locations[path, copy]]
-        if not pairs:
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
-        rounds, values = np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs])
-        kept = values <= location.quiet_limit(everything)
-        return rounds[kept], values[kept]
+    def _quiet(self, path: str) -> Floats:
+        """Rows of round, copy, location. What is quiet is judged over all copies, so that it is the same for each."""
+        calls = np.array(self._located[path], dtype=float).reshape(-1, 3)
+        return calls[calls[:, 2] <= location.quiet_limit(calls[:, 2])] if len(calls) else calls
+
+    def is_pair(self, path: str) -> bool:
+        """Whether the path was measured as an A/A pair."""
+        return any(copy == 1 for _, copy, _ in self._located[path])
 
     def quiet_calls(self, path: str) -> float:
         """The share of the path's calls that were quiet."""
-        calls = sum(len(self._locations[path, copy]) for copy in (0, 1))
-        return len(self._quiet(path, [0, 1])[1]) / calls if calls else 0.0
+        calls = len(self._located[path])
+        return len(self._quiet(path)) / calls if calls else 0.0
 
 
 def _estimate(values: Floats) -> Estimate:
@@ -145,17 +146,13 @@ def widest_ns(plan: Plan, readings: Readings) -> float:
     names = _names(plan, readings)
     pairs = {(name, other) for name, other in _comparisons(names, plan.reference) if other}
     estimates = [_estimate(readings.of(name) - readings.of(other)) for name, other in sorted(pairs)]
-    estimates += [_estimate(readings.of(name, 0) - readings.of(name, 1)) for name in names if _is_pair(readings, name)]
+    estimates += [_estimate(readings.of(name, 0) - readings.of(name, 1)) for name in names if readings.is_pair(name)]
     return max((estimate.width for estimate in estimates), default=math.inf)
 
 
 def _comparisons(names: list[str], reference: str) -> list[tuple[str, str | None]]:
     steps = list(zip(names[1:], names, strict=False))
     return [*steps, *[(name, reference) for name in names if name != reference and reference in names]]
-
-
-def _is_pair(readings: Readings, name: str) -> bool:
-    return bool(np.any(~np.isnan(readings.of(name, 1))))
 
 
 def summarise(result: Result) -> Summary:
@@ -169,7 +166,7 @@ def summarise(result: Result) -> Summary:
     pairs = tuple(
         SamePath(name, _estimate(readings.of(name, 0) - readings.of(name, 1)))
         for name in names
-        if _is_pair(readings, name)
+        if readings.is_pair(name)
     )
     return Summary(
         reference=plan.reference,
@@ -259,7 +256,7 @@ def _disagreements(result: Result, rows: Sequence[Row]) -> Iterable[Caveat]:
     for row in rows:
         if row.difference is None or not math.isfinite(row.difference.width):
             continue
-        limit = max(_AGREEMENT_NS, row.difference.width)
+        limit = max(_AGREEMENT_NS, row.difference.width, _AGREEMENT_SHARE * abs(row.difference.value))
         for name, readings in others.items():
             value = _estimate(readings.of(row.name) - readings.of(reference)).value
             if abs(value - row.difference.value) > limit:

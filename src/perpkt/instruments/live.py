@@ -142,13 +142,13 @@ def _first_cost(caller: Caller, testbed: Testbed, path: Path) -> float:
 
 
 def same_path(plan: Plan, costs: Mapping[str, float]) -> tuple[str, ...]:
-    """The A/A pairs: the reference and the dearest path of each ladder, or of all where none was asked for."""
-    ladders = [ladder for ladder in LADDERS if ladder.name in plan.ladders]
-    chosen = {plan.reference}
-    for members in [ladder.paths for ladder in ladders] or [tuple(costs)]:
-        measured = [name for name in members if name in costs]
-        chosen.add(max(measured, key=costs.__getitem__))
-    return tuple(path.name for path in plan.paths if path.name in chosen)
+    """The A/A pairs: the reference and the dearest path of each ladder that the plan holds whole, or of the plan."""
+    names = [path.name for path in plan.paths]
+    wholes = [[name for name in ladder.paths if name in names] for ladder in LADDERS if ladder.name in plan.ladders]
+    parts = [list(ladder.paths) for ladder in LADDERS if set(ladder.paths) <= set(names)]
+    references = {ladder.reference for ladder in LADDERS if set(ladder.paths) <= set(names)}
+    dearest = {max(members, key=costs.__getitem__) for members in [*wholes, *parts] or [names]}
+    return tuple(name for name in names if name in {plan.reference} | references | dearest)
 
 
 def udp_memory_bytes() -> int:
