@@ -12,14 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from perpkt import probe
+from perpkt.errors import HostError
+
 TESTS = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test of tests/netns with its tier."""
+    """Mark each test of tests/netns and tests/root with its tier."""
     for item in items:
-        if item.path.is_relative_to(TESTS / "netns"):
-            item.add_marker(pytest.mark.netns)
+        for tier in ("netns", "root"):
+            if item.path.is_relative_to(TESTS / tier):
+                item.add_marker(tier)
 
 
 def lacking(tier: str, reason: str) -> None:
@@ -36,3 +40,12 @@ def netns() -> None:
         lacking("netns", "network namespaces need root")
     if shutil.which("ip") is None:
         lacking("netns", "ip (iproute2) is not installed")
+
+
+@pytest.fixture(scope="session")
+def root(netns: None) -> None:
+    """The test runs the program as its users do: live frames and iptables are needed too."""
+    try:
+        probe.check_live()
+    except HostError as error:
+        lacking("root", str(error))

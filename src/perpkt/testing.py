@@ -1,4 +1,4 @@
-"""Fakes to test with: a small result and its summary, the same on every machine and without numpy."""
+"""Fakes to test with: a result, its summary, a clock and a runner; the same on every machine, and without numpy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from perpkt.result import Call, Caveat, Estimate, Heading, Host, Missing, Result
 from perpkt.spec import U32, Address, Counter, Fate, Flow, Path, Plan, Qdisc, Veth
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from perpkt.analysis import Row, Summary
+    from perpkt.measure.schedule import Group, Slot
 
 # What a packet costs on the paths of the sample, in ns.
 SAMPLE_COSTS_NS = {"rx/other-host": 305.0, "rx/ingress": 317.8, "rx/ingress-u32": 361.0}
@@ -88,12 +91,15 @@ def _round(rng: random.Random, costs: dict[str, float], testbed: int, windows: i
     runs = [(name, copy) for name in costs for copy in range(1 + (name in _SAME_PATH))]
     rng.shuffle(runs)
     return tuple(
-        _call(name, copy, testbed, _windows_ns(rng, rng.gauss(costs[name], _CALL_SPREAD_NS), windows))
+        sample_call(
+            name, _windows_ns(rng, rng.gauss(costs[name], _CALL_SPREAD_NS), windows), copy=copy, testbed=testbed
+        )
         for name, copy in runs
     )
 
 
-def _call(path: str, copy: int, testbed: int, windows_ns: list[int]) -> Call:
+def sample_call(path: str, windows_ns: list[int], *, copy: int = 0, testbed: int = 0) -> Call:
+    """A call of 512 packets a window, each of them counted as another host's."""
     sent = len(windows_ns) * _WINDOW_PACKETS
     return Call(
         path=path,
@@ -166,3 +172,38 @@ def sample_row(
         road="list receive, batch 64, route hint not reached, no GRO on this road",
         quiet_share=0.4,
     )
+
+
+class FakeClock:
+    """Seconds that pass only when `advance` is told so; a measure.session.Session's `clock`."""
+
+    def __init__(self, now_s: float = 0.0) -> None:
+        self.now_s = now_s
+
+    def __call__(self) -> float:
+        """The time now."""
+        return self.now_s
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_s += seconds
+
+
+class ScriptedRunner:
+    """A measure.session.Runner without a machine: `script` gives the call for each slot of round 0, 1, 2, ...
+
+    Each round takes `round_s` of `clock`; `orders` keeps the groups of each round.
+    """
+
+    def __init__(self, script: Callable[[Slot, int], Call], clock: FakeClock, round_s: float = 1.0) -> None:
+        self.orders: list[Sequence[Group]] = []
+        self._script = script
+        self._clock = clock
+        self._round_s = round_s
+
+    def run_round(self, groups: Sequence[Group]) -> tuple[Call, ...]:
+        """The scripted calls of one round, in order."""
+        number = len(self.orders)
+        self.orders.append(groups)
+        self._clock.advance(self._round_s)
+        return tuple(self._script(slot, number) for group in groups for slot in group.slots)

@@ -87,27 +87,35 @@ class LiveFrames:
 
 
 class Holder:
-    """A namespace with one veth pair, down, that keeps injecting programs in the XDP dispatcher."""
+    """A namespace with veth pairs, down, that keep injecting programs in the XDP dispatcher."""
 
     def __init__(self, label: str) -> None:
         self._netns = Netns(label)
+        self._free: list[int] = []
         with contextlib.ExitStack() as stack:
             stack.callback(self._netns.delete)
             self._netns.create()
-            with self._netns.entered():
-                run(["ip", "link", "add", "h0", "type", "veth", "peer", "name", "h1"])
-                self._ifindex = socket.if_nametoindex("h0")
             self._closing = stack.pop_all()
 
     @contextlib.contextmanager
     def injector(self, dial: int = 0, steal: int | None = None) -> Iterator[LiveFrames]:
-        """A freshly loaded injector: code placement is drawn anew."""
+        """A freshly loaded injector: code placement is drawn anew. Several may be there at once."""
         with self._netns.entered():
-            injector = LiveFrames(self._ifindex, dial, steal)
+            ifindex = self._take()
+            injector = LiveFrames(ifindex, dial, steal)
         try:
             yield injector
         finally:
             injector.close()
+            self._free.append(ifindex)
+
+    def _take(self) -> int:
+        """A device without a program: it can hold one only."""
+        if not self._free:
+            names = [f"h{len(socket.if_nameindex())}{end}" for end in "ab"]
+            run(["ip", "link", "add", names[0], "type", "veth", "peer", "name", names[1]])
+            self._free = [socket.if_nametoindex(name) for name in names]
+        return self._free.pop()
 
     def largest_frame_bytes(self, smallest: int, largest: int) -> int:
         """The largest frame that the kernel takes as a live frame, between the two; asked by bisection."""

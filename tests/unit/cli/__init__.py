@@ -1,0 +1,1 @@
+"""Tests of perpkt.cli through its one door, main."""

@@ -1,0 +1,1 @@
+"""Tests of perpkt.measure, a file for each module."""

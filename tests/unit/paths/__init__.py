@@ -1,0 +1,1 @@
+"""Tests of perpkt.paths, a file for each module."""

@@ -1,0 +1,1 @@
+"""Tests of perpkt.stats, a file for each module."""

@@ -1,0 +1,1 @@
+"""Tests of perpkt.wire, a file for each module."""
