@@ -25,13 +25,17 @@ def _output(*words: str) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
 
+def _text(path: Path) -> str:
+    # some sysctls can only be written, or hold no value yet
+    try:
+        return path.read_text()
+    except OSError as error:
+        return str(error.errno)
+
+
 def host_state() -> dict[str, str]:
     """All of the host's own that perpkt must leave as it is."""
-    sysctls = {
-        str(path): path.read_text()
-        for path in sorted(Path("/proc/sys/net").rglob("*"))
-        if path.is_file() and os.access(path, os.R_OK) and os.stat(path).st_mode & 0o200
-    }
+    sysctls = {str(path): _text(path) for path in sorted(Path("/proc/sys/net").rglob("*")) if path.is_file()}
     return {
         "links": _output("ip", "-o", "link"),
         "addresses": _output("ip", "-o", "address"),

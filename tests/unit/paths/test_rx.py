@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from perpkt.paths import CATALOGUE, LADDERS
-from perpkt.spec import Path, Qdisc, Stage, Sysctl, U32
+from perpkt.spec import U32, Path, Qdisc, Stage, Sysctl
 
 EACH = pytest.mark.parametrize("path", CATALOGUE, ids=lambda path: path.name)
 BENCHMARKING = ipaddress.ip_network("198.18.0.0/15")

@@ -84,7 +84,12 @@ def test_unknown_label() -> None:
 @given(st.lists(st.sampled_from(["one", "wide", "jump", "label"]), max_size=30))
 def test_labels_take_no_room(kinds: list[str]) -> None:
     """Each jump is 8 bytes, a label none, and every jump lands on the end that it names."""
-    pieces = {"one": leave(), "wide": insn.load_immediate(1, 5), "jump": jump("ja", 0, 0, "end"), "label": Label("x")}
+    pieces: dict[str, insn.Item] = {
+        "one": leave(),
+        "wide": insn.load_immediate(1, 5),
+        "jump": jump("ja", 0, 0, "end"),
+        "label": Label("x"),
+    }
     code = assemble([*(pieces[kind] for kind in kinds), Label("end"), leave()])
     sizes = {"one": 8, "wide": 16, "jump": 8, "label": 0}
     assert len(code) == sum(sizes[kind] for kind in kinds) + 8
