@@ -21,8 +21,10 @@ from perpkt.stats import location
 from perpkt.stats.interval import bootstrap_t
 from perpkt.stats.location import Floats
 
-# Rounds in which both sides were quiet, at least.
-FEWEST_QUIET_ROUNDS = 3
+# With fewer quiet windows than this share, what looks quiet is chance.
+_TOO_FEW_QUIET = 0.03
+# Steal, and involuntary switches a second, that are worth a word.
+_MUCH_STEAL, _MANY_SWITCHES = 0.02, 20.0
 # What the smallest difference seen with 80 % power is, in half widths of a 95 % interval:
 # (1.96 + 0.84) / 1.96.
 _POWER_FACTOR = 1.43
@@ -163,6 +165,7 @@ def summarise(result: Result) -> Summary:
     if not names:
         raise TooNoisy("nothing was measured: not one round was completed; give it more --time")
     rows = tuple(_row(result, readings, name, before) for name, before in zip(names, [None, *names], strict=False))
+    _check_quiet(rows)
     pairs = tuple(
         SamePath(name, _estimate(readings.of(name, 0) - readings.of(name, 1)))
         for name in names
@@ -181,6 +184,15 @@ def summarise(result: Result) -> Summary:
         unavailable=result.heading.unavailable,
         caveats=(*result.heading.caveats, *_caveats(result, readings, rows, pairs)),
     )
+
+
+def _check_quiet(rows: Sequence[Row]) -> None:
+    noisiest = min(rows, key=lambda row: row.quiet_share)
+    if noisiest.quiet_share < _TOO_FEW_QUIET:
+        raise TooNoisy(
+            f"{noisiest.name}: only {noisiest.quiet_share:.1%} of its windows ran undisturbed, so no cost can be read: "
+            "end what else runs on this machine, or take another --cpu"
+        )
 
 
 def _row(result: Result, readings: Readings, name: str, before: str | None) -> Row:
@@ -234,6 +246,7 @@ def _timed_share(result: Result) -> float:
 
 def _caveats(result: Result, readings: Readings, rows: Sequence[Row], pairs: Sequence[SamePath]) -> Iterable[Caveat]:
     yield from _disagreements(result, rows)
+    yield from _disturbances(result)
     for pair in pairs:
         if not pair.difference.holds_zero:
             text = (
@@ -247,6 +260,23 @@ def _caveats(result: Result, readings: Readings, rows: Sequence[Row], pairs: Seq
             yield Caveat("few-quiet", text, row.name)
         if not math.isfinite(row.cost.width):
             yield Caveat("few-rounds", "too few rounds for an interval: give it more --time", row.name)
+
+
+def _disturbances(result: Result) -> Iterable[Caveat]:
+    """Who else took the CPU or the machine."""
+    calls, duration_s = result.calls, result.duration_s
+    if any(call.others for call in calls):
+        yield Caveat(
+            "another-run", "another perpkt measured on this machine at the same time: the two disturbed each other"
+        )
+    steal = sum(call.steal_ms for call in calls) / 1e3 / duration_s
+    if steal > _MUCH_STEAL:
+        yield Caveat("steal", f"the hypervisor gave {steal:.0%} of the time to other guests")
+    switches = sum(call.switches for call in calls) / duration_s
+    if switches > _MANY_SWITCHES:
+        yield Caveat(
+            "busy-cpu", f"other programs took this CPU {switches:.0f} times a second: another --cpu may be quieter"
+        )
 
 
 def _disagreements(result: Result, rows: Sequence[Row]) -> Iterable[Caveat]:

@@ -20,7 +20,7 @@ _PURPOSES = {
     "nft": "to see netfilter hooks that others hold",
 }
 _NEEDED_TOOLS = {"ip", "tc"}
-# Mitigations that change what an indirect call costs, and so nearly every figure.
+# Clocks that count the CPU's own time, and are read without leaving it.
 _STEADY_CLOCKS = {"tsc", "arch_sys_counter", "kvm-clock"}
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
+from perpkt.errors import UsageError
 from perpkt.instruments import choose
 from perpkt.instruments.live import Observer
-from perpkt.paths import find, select
+from perpkt.paths import LADDERS, find, select
 from perpkt.result import Result
-from perpkt.spec import Ladder, Plan
+from perpkt.spec import Ladder, Path, Plan
 
 SECONDS_A_LADDER = 20.0
 SECONDS_A_PATH = 10.0
@@ -20,7 +22,7 @@ _UNBOUNDED_S = 86400.0
 
 
 def make_plan(
-    names: Sequence[str] = ("rx",),
+    names: Sequence[str] | str = ("rx",),
     *,
     time_s: float | None = None,
     rounds: int | None = None,
@@ -36,7 +38,9 @@ def make_plan(
     look when every difference's 95 % interval is that narrow. `frame_bytes`: Ethernet header
     included, FCS not. `seed`: of the order of calls; a random one is drawn, and kept in the result.
     """
-    names = list(dict.fromkeys(names))
+    names = [names] if isinstance(names, str) else list(dict.fromkeys(names))
+    if not names:
+        raise UsageError("no path or ladder is named: `perpkt paths` lists them")
     paths, reference = select(names)
     ladders = tuple(name for name in names if isinstance(find(name), Ladder))
     return Plan(
@@ -44,7 +48,7 @@ def make_plan(
         named=tuple(name for name in names if name not in ladders),
         paths=paths,
         reference=reference,
-        time_s=_default_time_s(names, rounds, precision_ns) if time_s is None else time_s,
+        time_s=_default_time_s(paths, rounds, precision_ns) if time_s is None else time_s,
         seed=secrets.randbelow(1 << 31) if seed is None else seed,
         rounds=rounds,
         precision_ns=precision_ns,
@@ -54,38 +58,36 @@ def make_plan(
     )
 
 
-def _default_time_s(names: Sequence[str], rounds: int | None, precision_ns: float | None) -> float:
+def _default_time_s(paths: Sequence[Path], rounds: int | None, precision_ns: float | None) -> float:
+    """20 s for each ladder among the paths, 10 s for each other path."""
     if rounds is not None:
         return _UNBOUNDED_S
-    spans = {"rx": 2 * SECONDS_A_LADDER}
-    total = sum(spans.get(name, SECONDS_A_PATH if "/" in name else SECONDS_A_LADDER) for name in names)
+    left = {path.name for path in paths}
+    total = 0.0
+    for ladder in sorted(LADDERS, key=lambda ladder: len(ladder.paths)):
+        if left.issuperset(ladder.paths):
+            left -= set(ladder.paths)
+            total += SECONDS_A_LADDER
+    total += SECONDS_A_PATH * len(left)
     return total * (_PRECISION_FACTOR if precision_ns is not None else 1)
 
 
-def run(
-    *names: str,
-    time_s: float | None = None,
-    rounds: int | None = None,
-    precision_ns: float | None = None,
-    cpu: int | None = None,
-    seed: int | None = None,
-    frame_bytes: int = 60,
-    batch: int = 64,
-    observer: Observer | None = None,
-) -> Result:
-    """Measure ladders or paths on the running kernel: `run("ingress", time_s=20)`.
+class Options(TypedDict, total=False):
+    """The keyword arguments of `make_plan`."""
+
+    time_s: float | None
+    rounds: int | None
+    precision_ns: float | None
+    cpu: int | None
+    seed: int | None
+    frame_bytes: int
+    batch: int
+
+
+def run(*names: str, observer: Observer | None = None, **options: Unpack[Options]) -> Result:
+    """Measure ladders or paths on the running kernel: `run("ingress", time_s=20)`; by default `rx`.
 
     Options as in `make_plan`; `observer` is told of each round, so that an interrupted run's can be
     kept. Needs root. Raises the errors of perpkt.errors; nothing is printed.
     """
-    plan = make_plan(
-        names or ("rx",),
-        time_s=time_s,
-        rounds=rounds,
-        precision_ns=precision_ns,
-        cpu=cpu,
-        seed=seed,
-        frame_bytes=frame_bytes,
-        batch=batch,
-    )
-    return choose.measure(plan, observer)
+    return choose.measure(make_plan(names or ("rx",), **options), observer)

@@ -212,15 +212,11 @@ def other_namespaces() -> Iterator[tuple[str, int]]:
 
 
 def _held_in(fd: int) -> list[str]:
-    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        libc.setns(fd)
-        return [*_qdiscs(), *_tables(), *_base_chains()]
+        with libc.entered(fd):
+            return [*_qdiscs(), *_tables(), *_base_chains()]
     except (KernelError, HostError):
-        return []
-    finally:
-        libc.setns(own)
-        os.close(own)
+        return []  # not permitted, or the tool is missing: both are said elsewhere
 
 
 def _qdiscs() -> list[str]:

@@ -60,7 +60,8 @@ class Call(Record, frozen=True):
     `windows_ns`: the duration of each `window_packets` packets, in order. `fate`: packets by
     reason, from counters other than the injector's. `copy`: 1 for the second half of an A/A
     pair. `elapsed_ns`: wall time since the call before ended, so that their sum is the run's.
-    What disturbed it: involuntary switches of this thread, steal and interrupts of its CPU.
+    What disturbed it: involuntary switches of this thread, steal and interrupts of its CPU, other
+    perpkt runs (`others`).
     """
 
     path: str
@@ -74,6 +75,7 @@ class Call(Record, frozen=True):
     switches: int = 0
     steal_ms: int = 0
     interrupts: int = 0
+    others: int = 0
 
 
 class Verification(Record, frozen=True):

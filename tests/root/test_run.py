@@ -176,3 +176,18 @@ def test_rounds_end_a_run() -> None:
     """--rounds 3 makes three rounds."""
     done = perpkt("run", "rx/other-host", "--rounds", "3", "--quiet", "--format", "json")
     assert json.loads(done.stdout)["rounds"] == 3
+
+
+def test_a_disk_that_fills_up_keeps_the_rounds_that_fitted(tmp_path: Path) -> None:
+    """No room for another round: exit 8, the report of all rounds all the same, and a file that loads."""
+    folder, kept = tmp_path / "small", tmp_path / "kept.json"
+    folder.mkdir()
+    run = f"{' '.join(PERPKT)} run rx/other-host --rounds 40 --quiet -o {folder}/r.json"
+    script = f"mount -t tmpfs -o size=96k none {folder}; {run}; code=$?; cp {folder}/r.json {kept}; exit $code"
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 8, done.stderr
+    assert "40 rounds" in done.stdout
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert 0 < len(load(kept).rounds) < 40

@@ -185,6 +185,49 @@ def test_caveat_estimators_disagree(share: float, said: bool) -> None:
     assert about == ({U32} if said else set())
 
 
+def disturbed(**changes: int) -> Result:
+    """A result whose first call was disturbed so."""
+    result = measured(Noise())
+    first, *others = result.rounds[0]
+    return replace(result, rounds=((replace(first, **changes), *others), *result.rounds[1:]))
+
+
+def per_second(share: float) -> int:
+    """So much of a result's duration, as a count for one call."""
+    return round(share * measured(Noise()).duration_s)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"others": 1}, {"another-run"}),
+        ({"steal_ms": per_second(30)}, {"steal"}),
+        ({"steal_ms": per_second(10)}, set()),
+        ({"switches": per_second(25)}, {"busy-cpu"}),
+        ({"switches": per_second(15)}, set()),
+    ],
+    ids=str,
+)
+def test_caveats_of_disturbance(changes: dict[str, int], said: set[str]) -> None:
+    """Another run, steal over 2 % and more than 20 switches a second are each said, and less is not."""
+    assert codes(summarise(disturbed(**changes))) == said
+
+
+def restless(rng: random.Random) -> Call:
+    """A call without a quiet mode, and mostly slowed down as a whole."""
+    slow = 1.0 if rng.random() < 0.15 else rng.uniform(1.5, 3)
+    return sample_call(INGRESS, [round(WINDOW * 305 * slow * rng.uniform(1, 3)) for _ in range(WINDOWS)])
+
+
+def test_too_noisy() -> None:
+    """Where next to no window is quiet there is no cost: TooNoisy, with the path."""
+    rng = random.Random(1)  # noqa: S311 - figures, no secrets
+    result = measured(Noise())
+    noisy = tuple(tuple(restless(rng) if one.path == INGRESS else one for one in calls) for calls in result.rounds)
+    with pytest.raises(TooNoisy, match=f"^{INGRESS}: only .* ran undisturbed"):
+        summarise(replace(result, rounds=noisy))
+
+
 @pytest.mark.parametrize("result", [Result(HEADING), Result(HEADING, ((),))], ids=["no round", "an empty round"])
 def test_nothing_measured(result: Result) -> None:
     """A result without a call is TooNoisy, with what to do."""

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -29,6 +30,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line; the verb's --help is named."""
         raise UsageError(f"{_nearer(message)} (see `{self.prog} --help`)")
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        """--help and --version, by the way that all output takes: a full disk or a reader gone is noticed."""
+        if message:
+            emit(message)
 
 
 def _nearer(message: str) -> str:
@@ -79,7 +85,7 @@ def _completion(arguments: argparse.Namespace) -> int:
 def main(argv: list[str]) -> int:
     """Run one command line; returns the exit code and never raises."""
     try:
-        signal.signal(signal.SIGTERM, _terminate)
+        _heed_signals()
         arguments = parser().parse_args(argv)
         return int(arguments.call(arguments))
     except ReaderGone:
@@ -94,6 +100,13 @@ def main(argv: list[str]) -> int:
         return leaving.code if isinstance(leaving.code, int) else 0
     except Exception as error:  # the last place: no traceback reaches a user
         return _fault(error)
+
+
+def _heed_signals() -> None:
+    """SIGTERM and SIGHUP end a run as Ctrl-C does. Only a process's first thread may say so."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, _terminate)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -16,8 +16,11 @@ def emit(text: str) -> None:
     """Print `text` and one newline; ReaderGone or OutputError where that fails."""
     if sys.stdout is None:
         raise OutputError("write to standard output: it is closed; give -o FILE")
+    # a terminal that has no sign for ± or · gets a question mark
+    encoding = sys.stdout.encoding or "utf-8"
+    printable = text.encode(encoding, "replace").decode(encoding)
     try:
-        sys.stdout.write(text.rstrip("\n") + "\n")
+        sys.stdout.write(printable.rstrip("\n") + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         _forget()
@@ -25,9 +28,6 @@ def emit(text: str) -> None:
     except OSError as error:
         _forget()
         raise OutputError(f"write to standard output: {error.strerror}; free some room or write elsewhere") from None
-    except UnicodeEncodeError:
-        sys.stdout.buffer.write((text.rstrip("\n") + "\n").encode("ascii", "replace"))
-        sys.stdout.flush()
 
 
 def _forget() -> None:

@@ -1,4 +1,4 @@
-"""perpkt report: the report of a result file."""
+"""perpkt report: the report of a result file, or of several runs of one plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from perpkt.cli.output import emit
 def add_to(verbs: Verbs) -> None:
     """The verb and its options."""
     verb = verbs.add_parser("report", help="print the report of a result file", description=__doc__)
-    verb.add_argument("file", metavar="FILE", help="written by `perpkt run -o FILE`; - for standard input")
+    verb.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="written by `perpkt run -o FILE`; - for standard input. Several are merged: one host, one boot, one plan",
+    )
     add_format(verb)
     verb.set_defaults(call=call)
 
@@ -20,8 +25,9 @@ def call(arguments: argparse.Namespace) -> int:
     """Load, summarise, print."""
     from perpkt.analysis import summarise
     from perpkt.report import render
-    from perpkt.store import load
+    from perpkt.store import load, merge
 
-    result = load(arguments.file)
+    results = [load(file) for file in arguments.files]
+    result = results[0] if len(results) == 1 else merge(results)
     emit(render(result, summarise(result), arguments.format))
     return 0

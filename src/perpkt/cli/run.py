@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from perpkt.cli.options import Verbs, add_format
 from perpkt.cli.output import complain, emit
+from perpkt.errors import OutputError, PerpktError
 
 if TYPE_CHECKING:
     from perpkt.instruments.live import Observer
@@ -63,35 +64,51 @@ def call(arguments: argparse.Namespace) -> int:
         batch=arguments.batch,
     )
     with contextlib.ExitStack() as stack:
-        result, interrupted = _measure(plan, arguments, stack)
-    if result is not None:
-        _report(result, arguments.format)
+        keeper = Keeper(arguments.output, stack)
+        interrupted = _measure(plan, arguments, keeper, stack)
+    code = _report(keeper.result, arguments.format)
+    if keeper.refused is not None:
+        complain(str(keeper.refused))
+        return keeper.refused.exit_code
     if interrupted:
-        complain("interrupted: what was measured is kept" if result else "interrupted before a round was complete")
-    return INTERRUPTED if interrupted else 0
+        complain(
+            "interrupted: what was measured is kept" if keeper.result else "interrupted before a round was complete"
+        )
+        return INTERRUPTED
+    return code
 
 
-def _measure(plan: Plan, arguments: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[Result | None, bool]:
+def _measure(plan: Plan, arguments: argparse.Namespace, keeper: Keeper, stack: contextlib.ExitStack) -> bool:
+    """Whether it was interrupted; what was measured is with the keeper."""
     from perpkt.cli.progress import progress
     from perpkt.instruments import choose
 
-    keeper = Keeper(arguments.output, stack)
     observers: list[Observer] = [keeper, *progress(plan, arguments.quiet, stack)]
     try:
-        return choose.measure(plan, Observers(observers)), False
+        choose.measure(plan, Observers(observers))
     except KeyboardInterrupt:
-        return keeper.result, True
+        return True
+    return False
 
 
-def _report(result: Result, format_name: str) -> None:
+def _report(result: Result | None, format_name: str) -> int:
+    """Print it; the exit code of what can't be reported, which must not hide that a disk was full."""
     from perpkt.analysis import summarise
     from perpkt.report import render
 
-    emit(render(result, summarise(result), format_name))
+    if result is None:
+        return 0
+    try:
+        text = render(result, summarise(result), format_name)
+    except PerpktError as error:
+        complain(str(error))
+        return error.exit_code
+    emit(text)
+    return 0
 
 
 class Keeper:
-    """Keeps what was measured so far, in memory and in the file."""
+    """Keeps what was measured so far, in memory and in the file; `refused` is why the file is shorter."""
 
     def __init__(self, path: str | None, stack: contextlib.ExitStack) -> None:
         self._stack = stack
@@ -99,6 +116,7 @@ class Keeper:
         self._file: ResultFile | None = None
         self._heading: Heading | None = None
         self._rounds: list[tuple[Call, ...]] = []
+        self.refused: OutputError | None = None
         if path:
             from perpkt.store import check_writable
 
@@ -125,8 +143,12 @@ class Keeper:
     def round_done(self, calls: tuple[Call, ...], session: Session) -> None:
         """Append the round."""
         self._rounds.append(calls)
-        if self._file:
-            self._file.append(calls)
+        if self._file and not self.refused:
+            try:
+                self._file.append(calls)
+            except OutputError as error:
+                # measuring goes on: the report can still be printed
+                self.refused = error
 
 
 class Observers:

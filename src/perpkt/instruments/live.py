@@ -17,7 +17,7 @@ from perpkt.errors import UsageError
 from perpkt.inject.live_frames import Holder
 from perpkt.kernel import netns, proc
 from perpkt.measure import account, sizing
-from perpkt.measure.call import Caller
+from perpkt.measure.call import Caller, Stopwatch
 from perpkt.measure.schedule import Group, Slot
 from perpkt.measure.session import Session
 from perpkt.paths import LADDERS
@@ -65,11 +65,13 @@ class Rounds:
         self._cpu = cpu
         self._holder = holder
         self._numbers = itertools.count()
+        self._stopwatch = Stopwatch()
 
     def run_round(self, groups: Sequence[Group]) -> tuple[Call, ...]:
         """All calls of a round, in order."""
+        others = len(netns.others())
         with self._holder.injector() as injector:
-            caller = Caller(self._plan, self._cpu, injector)
+            caller = Caller(self._plan, self._cpu, injector, self._stopwatch, others)
             return tuple(call for group in groups for call in self._run_group(caller, group))
 
     def _run_group(self, caller: Caller, group: Group) -> list[Call]:
@@ -82,7 +84,7 @@ class Rounds:
 def measure(plan: Plan, unavailable: tuple[Missing, ...] = (), observer: Observer | None = None) -> Result:
     """Verify each path, then measure them in rounds. Observers see each round; so an interrupt loses none."""
     observer = observer or Silent()
-    caveats = neighbours()
+    netns.reap()
     with pinned(plan.cpu) as cpu, contextlib.closing(Holder("home")) as holder:
         check_frame_bytes(holder, plan.frame_bytes)
         plan = msgspec.structs.replace(plan, cpu=cpu)
@@ -95,7 +97,7 @@ def measure(plan: Plan, unavailable: tuple[Missing, ...] = (), observer: Observe
             verifications=tuple(verifications),
             same_path=same_path(plan, costs),
             unavailable=unavailable,
-            caveats=(*caveats, *held_keys()),
+            caveats=(*held_keys(), *untraced(verifications)),
         )
         observer.begun(heading)
         result = Result(heading)
@@ -142,13 +144,13 @@ def _first_cost(caller: Caller, testbed: Testbed, path: Path) -> float:
 
 
 def same_path(plan: Plan, costs: Mapping[str, float]) -> tuple[str, ...]:
-    """The A/A pairs: the reference and the dearest path of each ladder that the plan holds whole, or of the plan."""
+    """The A/A pairs: the reference and the dearest path of each ladder that was asked for or is whole."""
     names = [path.name for path in plan.paths]
-    wholes = [[name for name in ladder.paths if name in names] for ladder in LADDERS if ladder.name in plan.ladders]
-    parts = [list(ladder.paths) for ladder in LADDERS if set(ladder.paths) <= set(names)]
-    references = {ladder.reference for ladder in LADDERS if set(ladder.paths) <= set(names)}
-    dearest = {max(members, key=costs.__getitem__) for members in [*wholes, *parts] or [names]}
-    return tuple(name for name in names if name in {plan.reference} | references | dearest)
+    whole = [ladder for ladder in LADDERS if ladder.name in plan.ladders or set(ladder.paths) <= set(names)]
+    members = [[name for name in ladder.paths if name in names] for ladder in whole]
+    dearest = {max(some, key=costs.__getitem__) for some in [*members, names] if some}
+    references = {plan.reference, *(ladder.reference for ladder in whole)}
+    return tuple(name for name in names if name in references | dearest)
 
 
 def udp_memory_bytes() -> int:
@@ -181,20 +183,17 @@ def check_frame_bytes(holder: Holder, frame_bytes: int) -> None:
         raise UsageError(f"--frame-bytes {frame_bytes}: the largest live frame of this kernel has {largest} bytes")
 
 
-def neighbours() -> list[Caveat]:
-    """Reap what killed runs left; say who else is measuring."""
-    netns.reap()
-    others = netns.others()
-    if not others:
-        return []
-    pids = ", ".join(str(pid) for pid in others)
-    text = f"another perpkt is measuring on this machine (pid {pids}): the two disturb each other"
-    return [Caveat("another-run", text)]
-
-
 def held_keys() -> list[Caveat]:
     """Static keys that others hold on: they cost every path here something too."""
     return [
         Caveat("static-key", f"{held}: a machine-wide static key is on, and in every figure here")
         for held in probe.held_keys()
     ]
+
+
+def untraced(verifications: Sequence[Verification]) -> list[Caveat]:
+    """That the kernel's own drop reasons are no witness here."""
+    if all(one.traced for one in verifications):
+        return []
+    text = "this kernel's drop reasons could not be read: fates rest on counters alone (perpkt doctor says why)"
+    return [Caveat("untraced", text)]

@@ -41,6 +41,7 @@ def run(argv: Sequence[str], lines: Sequence[str] = ()) -> str:
             input="".join(f"{line}\n" for line in lines),
             capture_output=True,
             text=True,
+            errors="replace",
             check=False,
             process_group=0,
             env=environment,
@@ -48,6 +49,8 @@ def run(argv: Sequence[str], lines: Sequence[str] = ()) -> str:
     except FileNotFoundError:
         package = PACKAGES.get(argv[0], argv[0])
         raise ToolMissing(f"{argv[0]} is not installed", f"Install it: apt-get install {package}") from None
+    except OSError as error:
+        raise CommandError(_act(argv, ()), error.errno or 0) from None
     if done.returncode != 0:
         raise CommandError(_act(argv, lines), 0, _words(done.stderr) or f"it ended with status {done.returncode}")
     return done.stdout

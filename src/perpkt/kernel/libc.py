@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
+from collections.abc import Iterator
 
 from perpkt.errors import KernelError, Unsupported
 
@@ -28,3 +30,17 @@ def setns(fd: int, kind: int = CLONE_NEWNET) -> None:
     if _libc.setns(fd, kind) != 0:
         errno = ctypes.get_errno()
         raise KernelError(f"setns to {os.readlink(f'/proc/self/fd/{fd}')}", errno)
+
+
+@contextlib.contextmanager
+def entered(fd: int) -> Iterator[None]:
+    """This thread, and the programs that it starts, are in the namespace of `fd` for the length of the block."""
+    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        setns(fd)
+        try:
+            yield
+        finally:
+            setns(own)
+    finally:
+        os.close(own)

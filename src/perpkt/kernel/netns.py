@@ -14,16 +14,18 @@ from perpkt.kernel import libc
 from perpkt.kernel.command import run
 
 RUN_NETNS = Path("/run/netns")
+_ENDED = ("Z", "X", "x")
 _NAME = re.compile(r"perpkt-(?P<pid>\d+)-(?P<start>\d+)-[a-z0-9]+")
 
 
 def start_time(pid: int) -> int | None:
-    """When process `pid` started, in clock ticks after boot (field 22 of /proc/PID/stat); None if it is gone."""
+    """When process `pid` started, in clock ticks after boot (/proc/PID/stat); None if it is gone or a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return int(stat.rpartition(")")[2].split()[19])
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in _ENDED else int(fields[19])
 
 
 def own_name(label: str) -> str:
@@ -49,13 +51,8 @@ class Netns:
         """This thread, and the programs that it starts, are inside for the length of the block."""
         if self._fd is None:
             raise KernelError(f"enter namespace {self.name}", errno.ENOENT)
-        own = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            libc.setns(self._fd)
+        with libc.entered(self._fd):
             yield
-        finally:
-            libc.setns(own)
-            os.close(own)
 
     def delete(self) -> None:
         """Take the name away; the kernel ends the namespace and its devices soon after."""

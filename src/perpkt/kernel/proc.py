@@ -79,5 +79,6 @@ def interrupts(cpu: int) -> int:
     if f"CPU{cpu}" not in columns:
         return 0
     column = 1 + columns.index(f"CPU{cpu}")
-    rows = (line.split() for line in lines[1:])
-    return sum(int(row[column]) for row in rows if len(row) > column and row[column].isdigit())
+    # rows of one figure (ERR, MIS) are the machine's
+    rows = (row for row in map(str.split, lines[1:]) if len(row) > len(columns))
+    return sum(int(row[column]) for row in rows if row[column].isdigit())

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 
-from perpkt.errors import WrongFate
+from perpkt.errors import HostError, WrongFate
 from perpkt.inject.live_frames import WINDOW_PACKETS, Injection, LiveFrames
 from perpkt.kernel import bpf, proc
 from perpkt.kernel.drop_reasons import DropReasons, netns_cookie
@@ -28,14 +28,30 @@ def frames(path: Path, frame_bytes: int) -> tuple[bytes, bytes]:
     return first, second
 
 
-class Caller:
-    """Makes calls for one plan on one CPU; `injector` is the program of the present round."""
+class Stopwatch:
+    """Wall time between calls, so that what their testbeds cost is in a run's duration."""
 
-    def __init__(self, plan: Plan, cpu: int, injector: LiveFrames) -> None:
+    def __init__(self) -> None:
+        self._last_ns = time.monotonic_ns()
+
+    def lap_ns(self) -> int:
+        """Since the last lap, or the start."""
+        now = time.monotonic_ns()
+        lap, self._last_ns = now - self._last_ns, now
+        return lap
+
+
+class Caller:
+    """Makes calls for one plan on one CPU; `injector` is the present round's, `others` the runs beside this one."""
+
+    def __init__(
+        self, plan: Plan, cpu: int, injector: LiveFrames, stopwatch: Stopwatch | None = None, others: int = 0
+    ) -> None:
         self._plan = plan
         self._cpu = cpu
         self._injector = injector
-        self._ended_ns = time.monotonic_ns()
+        self._stopwatch = stopwatch or Stopwatch()
+        self._others = others
 
     def timed(self, testbed: Testbed, number: int, slot: Slot) -> Call:
         """Attach the path, send its frames, account for each of them, take it away."""
@@ -54,19 +70,15 @@ class Caller:
             testbed=number,
             sent=injection.sent,
             fate=fate,
-            elapsed_ns=self._elapsed_ns(),
+            elapsed_ns=self._stopwatch.lap_ns(),
             window_packets=WINDOW_PACKETS,
             windows_ns=injection.windows_ns,
             copy=slot.copy,
             switches=switches,
             steal_ms=10 * steal,
             interrupts=interrupts,
+            others=self._others,
         )
-
-    def _elapsed_ns(self) -> int:
-        ended = time.monotonic_ns()
-        elapsed, self._ended_ns = ended - self._ended_ns, ended
-        return elapsed
 
     def _warm_up(self, path: Path, attachment: Attachment) -> None:
         self._inject(path, attachment, sizing.WARM_UP_PACKETS)
@@ -85,17 +97,19 @@ class Caller:
         with testbed.attached(path) as attachment:
             self._warm_up(path, attachment)
             counters = [*attachment.counters(), *path.crossed, *path.silent]
-            with _run_statistics(path), DropReasons(netns_cookie()) as reasons:
+            with _run_statistics(path), _drop_reasons() as tracer:
                 before = attachment.snapshot(counters)
                 sent = self._inject(path, attachment, packets).sent
                 moved = _moved(before, attachment.snapshot(counters))
             fate = account.fate(path, sent, packets, moved)
             crossed = account.check_crossed(path, sent, moved)
-            account.check_drop_reasons(path, fate, reasons.counts())
+            reasons = tracer.counts() if tracer else {}
+            if tracer:
+                account.check_drop_reasons(path, fate, reasons)
             _check_tracked(path)
             _check_drained(path, attachment, fate)
         witness = {one.reason: str(one.counter) for one in path.fates}
-        return Verification(path.name, sent, fate, witness, crossed, reasons.counts(), traced=True)
+        return Verification(path.name, sent, fate, witness, crossed, reasons, traced=tracer is not None)
 
 
 def _moved(before: dict[Counter, int], after: dict[Counter, int]) -> dict[Counter, int]:
@@ -113,6 +127,17 @@ def _run_statistics(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _drop_reasons() -> Iterator[DropReasons | None]:
+    """The kernel's own witness of drops in this namespace; None where this kernel can't be asked."""
+    with contextlib.ExitStack() as stack:
+        try:
+            tracer = stack.enter_context(DropReasons(netns_cookie()))
+        except HostError:
+            tracer = None
+        yield tracer
 
 
 def _check_tracked(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
@@ -11,7 +12,7 @@ from perpkt.measure.schedule import Group, round_order
 from perpkt.result import Call
 from perpkt.spec import Plan
 
-# The shares of the time after which --precision is looked at: few and fixed, since a look
+# The shares of the time, or of the rounds, after which --precision is looked at: few and fixed, since a look
 # whenever one likes would stop at intervals that are narrow by chance.
 LOOKS = (0.125, 0.25, 0.5)
 FEWEST_ROUNDS = 2
@@ -37,7 +38,7 @@ class Session:
     def rounds(self, packets: Mapping[str, int], same_path: Sequence[str], visits: int) -> Iterator[tuple[Call, ...]]:
         """Each round as it ends, never one that would not end in time (but two in any case)."""
         start = self._clock()
-        looks = [share * self._plan.time_s for share in LOOKS]
+        looks = list(LOOKS)
         while not self._is_over(self._clock() - start, looks):
             order = round_order(self._plan.paths, same_path, packets, visits, self._random)
             calls = self._runner.run_round(order)
@@ -52,10 +53,10 @@ class Session:
             return False
         if elapsed_s * (done + 1) / done > plan.time_s:
             return True
-        return self._is_precise(elapsed_s, looks)
+        return self._is_precise(max(elapsed_s / plan.time_s, done / (plan.rounds or math.inf)), looks)
 
-    def _is_precise(self, elapsed_s: float, looks: list[float]) -> bool:
-        if self._plan.precision_ns is None or not looks or elapsed_s < looks[0]:
+    def _is_precise(self, share: float, looks: list[float]) -> bool:
+        if self._plan.precision_ns is None or not looks or share < looks[0]:
             return False
-        looks[:] = [look for look in looks if look > elapsed_s]
+        looks[:] = [look for look in looks if look > share]
         return widest_ns(self._plan, self.readings) <= self._plan.precision_ns

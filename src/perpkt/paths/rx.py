@@ -36,8 +36,9 @@ _PAIR: tuple[Stage, ...] = (
     Address("v0", "198.18.0.3/24"),
     Neighbour("v0", "198.18.0.2", PEER_MAC),
 )
-# No ICMP error leaves: with no message allowed per second, icmp_global_allow refuses each at
-# once. The sysctl is the namespace's own from v6.12 on.
+# No ICMP error leaves: with no message allowed per second, icmp_global_allow refuses each at once.
+# The namespace's own since Linux kernel commit f17bf505ff89 ("icmp: icmp_msgs_per_sec and
+# icmp_msgs_burst sysctls become per netns") (in v6.12).
 _NO_ICMP = Sysctl("net.ipv4.icmp_msgs_per_sec", "0")
 _ICMP_SENT = Counter("snmp", "Icmp OutMsgs")
 
@@ -104,15 +105,15 @@ PATHS: tuple[Path, ...] = (
         Classifier("v0", "tcx"),
         crossed=(Counter("bpf", "tcx"),),
     ),
-    _local("rx/udp-no-socket", "UDP to the device's own addresses, no socket, no ICMP sent"),
     Path(
         "rx/udp-icmp",
-        "no socket, ICMP errors as the kernel comes",
+        "UDP to the device's own addresses, no socket, ICMP errors as the kernel comes",
         _PAIR,
         Flow(),
         (_NO_SOCKET,),
         route_hint="missed",
     ),
+    _local("rx/udp-no-socket", "the same without ICMP: none is sent"),
     _local(
         "rx/udp-iptables",
         "no socket, no ICMP, an empty legacy iptables filter table",

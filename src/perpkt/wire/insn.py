@@ -2,7 +2,7 @@
 
 Encoding and names: include/uapi/linux/bpf.h and the kernel's BPF instruction set
 document. Each builder returns the 8 (or 16) bytes of one instruction; a program is
-their concatenation. `assemble` resolves forward jumps to labels.
+their concatenation. `assemble` resolves jumps to labels.
 """
 
 from __future__ import annotations

@@ -30,27 +30,30 @@ from perpkt.wire.insn import (
 )
 
 # The shared map: one value of u64 sent, u64 verdict, two destinations of 8 bytes (address,
-# header checksum), padding to a cache line, then the time stamps.
-SENT_OFFSET, VERDICT_OFFSET, DESTINATIONS_OFFSET, TIMES_OFFSET = 0, 8, 16, 64
+# header checksum), u64 dial, padding to a cache line, then the time stamps.
+SENT_OFFSET, VERDICT_OFFSET, DESTINATIONS_OFFSET, DIAL_OFFSET, TIMES_OFFSET = 0, 8, 16, 32, 64
+MOST_DIAL = 63
 TIMES = 4096  # a power of two; older stamps are overwritten
 STATE_BYTES = TIMES_OFFSET + 8 * TIMES
 
 
-def state_header(verdict: int, frames: Sequence[bytes]) -> bytes:
-    """What the map starts a call with; `frames` are the two that are sent in turn."""
+def state_header(verdict: int, frames: Sequence[bytes], dial: int = 0) -> bytes:
+    """What the map starts a call with; `frames` are the two that are sent in turn, `dial` at most MOST_DIAL."""
+    if not 0 <= dial <= MOST_DIAL:
+        raise ValueError(dial)
     destinations = [
         frame[DESTINATION_OFFSET : DESTINATION_OFFSET + 4] + frame[CHECKSUM_OFFSET : CHECKSUM_OFFSET + 2] + b"\0\0"
         for frame in frames
     ]
-    return struct.pack("<QQ", 0, verdict) + b"".join(destinations)
+    return struct.pack("<QQ", 0, verdict) + b"".join(destinations) + struct.pack("<Q", dial)
 
 
-def injector(state: int, window_packets: int, dial: int = 0, steal: int | None = None) -> bytes:
+def injector(state: int, window_packets: int, dialled: bool = False, steal: int | None = None) -> bytes:
     """The injecting XDP program; `state` is its map's descriptor, `window_packets` a power of two.
 
-    `dial` adds that many dependent instructions, a known cost for the experiment in
-    docs/method.md. `steal` counts the frame of that number as sent and drops it: the tests'
-    proof that a packet lost on its way is noticed.
+    `dialled` adds a loop of as many turns as the map's dial says (at most MOST_DIAL): a known cost
+    for the experiment in docs/method.md, from one image of the program. `steal` counts the frame of
+    that number as sent and drops it: the tests' proof that a packet lost on its way is noticed.
     """
     return assemble([
         alu_reg("mov", 7, 1),
@@ -58,7 +61,7 @@ def injector(state: int, window_packets: int, dial: int = 0, steal: int | None =
         load(8, 8, 6, SENT_OFFSET),
         *_rewrite_destination(),
         Label("sent"),
-        *_dial(dial),
+        *(_dial() if dialled else []),
         *_stamp(window_packets),
         load(8, 0, 6, VERDICT_OFFSET),
         *_steal(steal),
@@ -92,9 +95,16 @@ def _rewrite_destination() -> list[Item]:
     ]
 
 
-def _dial(instructions: int) -> list[Item]:
-    # one dependent chain, so that each instruction adds a cycle and not a slot
-    return [alu("mov", 9, 1), *[alu("add", 9, 1)] * (instructions - 1)] if instructions else []
+def _dial() -> list[Item]:
+    return [
+        load(8, 9, 6, DIAL_OFFSET),
+        alu("and", 9, MOST_DIAL),
+        Label("turn"),
+        jump("jeq", 9, 0, "turned"),
+        alu("sub", 9, 1),
+        jump("ja", 0, 0, "turn"),
+        Label("turned"),
+    ]
 
 
 def _stamp(window_packets: int) -> list[Item]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -16,14 +17,20 @@ PASS, DROP = 2, 1
 MAP_AT, PACKET_AT, CONTEXT_AT = 0x10000, 0x80000, 0x90000
 WINDOW = 4
 _FORMATS = {0x00: "<I", 0x08: "<H", 0x10: "<B", 0x18: "<Q"}
-_OPERATIONS = {
+_OPERATIONS: dict[int, Callable[[int, int], int]] = {
     0x00: lambda a, b: a + b,
+    0x10: lambda a, b: a - b,
     0x50: lambda a, b: a & b,
     0x60: lambda a, b: a << b,
     0x70: lambda a, b: a >> b,
     0xB0: lambda a, b: b,
 }
-_CONDITIONS = {0x20: lambda a, b: a > b, 0x50: lambda a, b: a != b}
+_CONDITIONS: dict[int, Callable[[int, int], bool]] = {
+    0x00: lambda a, b: True,
+    0x10: lambda a, b: a == b,
+    0x20: lambda a, b: a > b,
+    0x50: lambda a, b: a != b,
+}
 
 
 @dataclass
@@ -79,12 +86,12 @@ def _find(memory: tuple[tuple[int, bytearray], ...], address: int) -> tuple[byte
     raise AssertionError(f"access to {address:#x}")
 
 
-def machine(verdict: int = PASS, dial: int = 0, steal: int | None = None) -> Machine:
-    """A machine with the injector and a map that is armed."""
+def machine(verdict: int = PASS, dial: int | None = None, steal: int | None = None) -> Machine:
+    """A machine with the injector and a map that is armed; `dial` None: a program without one."""
     state = bytearray(programs.STATE_BYTES)
-    header = programs.state_header(verdict, FRAMES)
+    header = programs.state_header(verdict, FRAMES, dial or 0)
     state[: len(header)] = header
-    return Machine(programs.injector(7, WINDOW, dial, steal), state)
+    return Machine(programs.injector(7, WINDOW, dial is not None, steal), state)
 
 
 def sent(state: bytearray) -> int:
@@ -93,10 +100,12 @@ def sent(state: bytearray) -> int:
 
 
 def test_layout() -> None:
-    """Count, verdict and destinations do not overlap, and the time stamps begin a cache line."""
-    header = programs.state_header(PASS, FRAMES)
+    """Count, verdict, destinations and dial do not overlap, and the time stamps begin a cache line."""
+    header = programs.state_header(PASS, FRAMES, 7)
     assert struct.unpack_from("<QQ", header) == (0, PASS)
-    assert programs.DESTINATIONS_OFFSET + 16 == len(header) <= programs.TIMES_OFFSET
+    assert struct.unpack_from("<Q", header, programs.DIAL_OFFSET) == (7,)
+    assert programs.DESTINATIONS_OFFSET + 16 == programs.DIAL_OFFSET
+    assert programs.DIAL_OFFSET + 8 == len(header) <= programs.TIMES_OFFSET
     assert programs.TIMES_OFFSET % 64 == 0
     assert programs.TIMES & (programs.TIMES - 1) == 0
     assert programs.STATE_BYTES == programs.TIMES_OFFSET + 8 * programs.TIMES
@@ -158,14 +167,26 @@ def test_steal() -> None:
     assert sent(injector.state) == 6
 
 
-@pytest.mark.parametrize("dial", [1, 10])
-def test_dial_adds_that_many_instructions(dial: int) -> None:
-    """The dial makes each frame that many instructions dearer, and changes nothing else."""
-    plain, dialled = machine(), machine(dial=dial)
+def test_dial_turns_are_alike() -> None:
+    """Each turn of the dial makes each frame the same number of instructions dearer, up to the most there are."""
+    steps = []
+    for dial in (0, 1, 10, programs.MOST_DIAL):
+        injector = machine(dial=dial)
+        for _ in range(2 * WINDOW):
+            injector.run(FRAMES[0])
+        steps.append(injector.steps)
+    a_turn = (steps[1] - steps[0]) // (2 * WINDOW)
+    assert a_turn > 0
+    assert [one - steps[0] for one in steps] == [2 * WINDOW * a_turn * dial for dial in (0, 1, 10, programs.MOST_DIAL)]
+
+
+def test_dial_changes_nothing_else() -> None:
+    """A dialled program does to its frames and its map what one without a dial does."""
+    plain, dialled = machine(), machine(dial=5)
     for _ in range(2 * WINDOW):
         assert plain.run(FRAMES[0]) == dialled.run(FRAMES[0])
         assert plain.packet == dialled.packet
-    assert dialled.steps - plain.steps == dial * 2 * WINDOW
+    struct.pack_into("<Q", dialled.state, programs.DIAL_OFFSET, 0)
     assert plain.state == dialled.state
 
 
