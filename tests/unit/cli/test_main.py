@@ -347,3 +347,27 @@ def test_unprivileged_commands() -> None:
     answer = elsewhere("paths", "rx/ingress-u32", "--commands", prefix=without_privilege())
     assert (answer.code, answer.err) == (0, "")
     assert subprocess.run(["sh", "-n"], input=answer.out, text=True, check=False).returncode == 0
+
+
+def test_unprivileged_doctor() -> None:
+    """Without privileges doctor still says all that it can see, and ends with 3."""
+    answer = elsewhere("doctor", prefix=without_privilege())
+    assert (answer.code, answer.err) == (3, "")
+    assert "- CAP_NET_ADMIN" in answer.out
+    assert "remedy: Run as root" in answer.out
+
+
+@pytest.mark.parametrize(("where", "code"), [("/dev/full", 8), ("| head -0", 0)])
+def test_ascii_output_that_cannot_be_written(where: str, code: int, saved: Path) -> None:
+    """An encoding without ± changes nothing about how a full disk or a reader that has gone is met."""
+    to = where if where.startswith("|") else f"> {where}"
+    command = f"set -o pipefail; PYTHONIOENCODING=ascii {' '.join(PERPKT)} report {saved} {to}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def test_help_that_cannot_be_written() -> None:
+    """`perpkt --help` into a full disk ends with 8, as all output does."""
+    done = subprocess.run(["bash", "-c", f"{' '.join(PERPKT)} --help > /dev/full"], capture_output=True, check=False)
+    assert done.returncode == 8

@@ -102,3 +102,9 @@ def test_own_process_group(tool: Tool) -> None:
     """A tool runs in a process group of its own: a Ctrl-C on the terminal does not reach it."""
     tool("cut -d' ' -f5 /proc/self/stat")
     assert int(run(["tc"])) != os.getpgrp()
+
+
+def test_words_that_are_no_text() -> None:
+    """A tool's bytes that are not UTF-8 are shown as well as can be."""
+    with pytest.raises(CommandError, match="\ufffd bad"):
+        run(["sh", "-c", "printf '\\377 bad' >&2; exit 1"])

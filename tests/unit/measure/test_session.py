@@ -81,6 +81,12 @@ def test_the_readers_time_counts() -> None:
     assert len(runner.orders) == 4
 
 
+def test_rounds_have_looks_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a number of rounds, --precision is looked at after an eighth of them, however long the time may be."""
+    monkeypatch.setattr("perpkt.measure.session.widest_ns", lambda plan, readings: 0.5)
+    assert len(measured(rounds=80, time_s=86400.0, precision_ns=1.0)[0]) == 10
+
+
 @pytest.mark.parametrize(("precise_after", "rounds"), [(3, 10), (10, 10), (11, 20), (20, 20), (21, 40), (41, 80)])
 def test_ends_at_a_look(precise_after: int, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is precise ends at the next look, after 1/8, 1/4 or 1/2 of the time, and never between two."""
