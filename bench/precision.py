@@ -178,9 +178,9 @@ RIVALS: dict[str, Estimator] = {
     "pooled 10 % quantile": _pooled(0.10),
     "pooled median": _pooled(0.50),
     "paired calls, 2 % quantile": _paired(lambda windows: location.low_quantile(windows, 0.02)),
-    "paired calls, 10 % quantile (shipped)": _paired(location.low_quantile),
+    "paired calls, 10 % quantile": _paired(lambda windows: location.low_quantile(windows, 0.1)),
     "paired calls, 25 % quantile": _paired(lambda windows: location.low_quantile(windows, 0.25)),
-    "paired calls, median of the quiet mode": _paired(location.quiet_mode_median),
+    "paired calls, median of the quiet mode (shipped)": _paired(location.quiet_mode_median),
     "paired calls, median": _paired(lambda windows: location.low_quantile(windows, 0.5)),
 }
 

@@ -1,7 +1,8 @@
 """Result -> Estimates and Caveats: the one place that says how a cost is read from calls.
 
-A call's location is the 10 % quantile of its windows. Calls that were disturbed as a whole are
-left out: those more than 4 % above the low end of all calls of the path. What is left is
+A call's location is the median of its quiet mode: of the windows at most 4 % over their 2 %
+quantile. Calls that were disturbed as a whole are left out: those more than 4 % over the low end of
+all calls of the path. What is left is
 averaged within a round (whose testbeds and programs are its own), and rounds are the clusters
 that intervals are made from. Differences are paired within rounds. Why: docs/method.md.
 """
@@ -37,8 +38,8 @@ Locator = Callable[[Floats], float]
 _CANDIDATES: dict[str, Locator] = {
     "2 % quantile": lambda windows: location.low_quantile(windows, 0.02),
     "5 % quantile": lambda windows: location.low_quantile(windows, 0.05),
+    "10 % quantile": lambda windows: location.low_quantile(windows, 0.10),
     "25 % quantile": lambda windows: location.low_quantile(windows, 0.25),
-    "median of the quiet mode": location.quiet_mode_median,
 }
 
 
@@ -97,7 +98,7 @@ class Readings:
     Rounds may be added while a run goes on; `locate` reads one call's windows.
     """
 
-    def __init__(self, rounds: Iterable[Sequence[Call]] = (), locate: Locator = location.low_quantile) -> None:
+    def __init__(self, rounds: Iterable[Sequence[Call]] = (), locate: Locator = location.quiet_mode_median) -> None:
         self._locate = locate
         self._located: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
         self.rounds = 0

@@ -26,9 +26,9 @@ def sessions() -> list[tuple[str, list[str]]]:
 
 
 def shape(line: str) -> str:
-    """A line without its figures: machines and minutes differ in those."""
+    """A line's words: machines and minutes differ in figures, and layouts with them."""
     line = re.sub(r"\b(Linux|kernel) \S+", r"\1", line)
-    line = re.sub(r"[=+-]?\d[\d,.T:+-]*", "#", line)
+    line = re.sub(r"[-+=±\[(]*\d[^\s]*", " ", line)
     return " ".join(line.split())
 
 

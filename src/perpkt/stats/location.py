@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 # Chosen by the experiment in docs/method.md.
-CALL_QUANTILE = 0.10
+MODE_ANCHOR = 0.02
 QUIET_ANCHOR = 0.10
 QUIET_ABOVE = 0.04
 TRIM = 0.2
 
 
-def low_quantile(values: Sequence[float] | Floats, share: float = CALL_QUANTILE) -> float:
+def low_quantile(values: Sequence[float] | Floats, share: float) -> float:
     """The value below which `share` of the sample lies (interpolated)."""
     return float(np.quantile(np.asarray(values, dtype=float), share))
 
@@ -27,8 +27,8 @@ def quiet_limit(locations: Floats) -> float:
 
 
 def quiet_mode_median(windows: Floats) -> float:
-    """The median of the windows that lie within QUIET_ABOVE of the 2 % quantile."""
-    return float(np.median(windows[windows <= (1 + QUIET_ABOVE) * low_quantile(windows, 0.02)]))
+    """The median of the windows that are at most QUIET_ABOVE over their 2 % quantile."""
+    return float(np.median(windows[windows <= (1 + QUIET_ABOVE) * low_quantile(windows, MODE_ANCHOR)]))
 
 
 def trimmed_mean(values: Floats, trim: float = TRIM) -> Floats:
