@@ -7,7 +7,7 @@ same-path: runs of 40 s in which one path stands nine times (as many calls as th
 makes). Any two of the nine are an A/A pair: their difference is 0. How often the 95 % interval
 misses it, and how wide it is, after 5, 10, 20 and 40 s.
 
-dial: runs of 10 s with an injecting program that can be made dearer by the turns of a loop: as it is
+dial: runs of 10 s with an injecting program that can be made dearer by some instructions: as it is
 (twice, as an A/A pair) and dialled by about 0.5 ns, which a longer run finds out first. Power is how
 often the dial was found, false alarms how often the copy was. All from one image of the program: two
 images would differ by where they stand in the XDP dispatcher.
@@ -43,6 +43,7 @@ from perpkt.stats import location
 from perpkt.stats.interval import bootstrap_t
 from perpkt.stats.location import Floats
 from perpkt.testbed import Testbed
+from perpkt.wire.programs import DIALS
 
 COPIES = 9
 DEAR_COPIES = 3
@@ -61,7 +62,7 @@ while time.time() < end: pass
 
 @dataclass(frozen=True)
 class Arm:
-    """What is called in a round: a path, under a name of its own, `copies` times, with `dial` turns more."""
+    """What is called in a round: a path, under a name of its own, `copies` times, its injector set to `dial`."""
 
     name: str
     path: Path
@@ -250,13 +251,13 @@ def dial(plan: Plan, cpu: int, holder: Holder, options: argparse.Namespace) -> N
     """Power and false alarms for a dialled cost near 0.5 ns, and how each estimator reads it."""
     path = plan.path("rx/other-host")
     steps = options.dials
-    calibration = [Arm(f"turns {step}", path, 1, step) for step in (0, *steps)]
+    calibration = [Arm(f"dial {step}", path, 1, step) for step in (0, *steps)]
     readings = Readings(record(plan, cpu, holder, calibration, (CALIBRATION_S, 1)).rounds)
-    costs = {step: shipped(readings.of(f"turns {step}"), readings.of("turns 0")) for step in steps}
+    costs = {step: shipped(readings.of(f"dial {step}"), readings.of("dial 0")) for step in steps}
     for step, (value, low, high) in costs.items():
-        print(f"{step} turns cost {value:.2f} [{low:.2f}, {high:.2f}] ns")
+        print(f"{DIALS[step]} instructions cost {value:.2f} [{low:.2f}, {high:.2f}] ns")
     chosen = min(steps, key=lambda step: abs(costs[step][0] - 0.5))
-    print(f"the dial: {chosen} turns, {costs[chosen][0]:.2f} ns")
+    print(f"the dial: {DIALS[chosen]} instructions, {costs[chosen][0]:.2f} ns")
     arms = [Arm("plain", path), Arm("copy", path), Arm("dialled", path, 1, chosen)]
     runs = []
     for number in range(options.runs):
@@ -287,7 +288,7 @@ def main() -> None:
     parser.add_argument("experiment", choices=("same-path", "dial"))
     parser.add_argument("--load", choices=("none", "other", "same"), default="none")
     parser.add_argument("--runs", type=int, default=4)
-    parser.add_argument("--dials", type=int, nargs="+", default=[1, 2, 3, 4])
+    parser.add_argument("--dials", type=int, nargs="+", default=list(range(1, len(DIALS))), help="settings to try")
     options = parser.parse_args()
     plan = make_plan(["rx"], time_s=LONGEST_S)
     print(f"\n### {options.experiment}, load: {options.load}\n")

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from perpkt.report import render
     from perpkt.result import Result
     from perpkt.spec import Plan
-    from perpkt.store import load
+    from perpkt.store import load, save
 
-__all__ = ["PerpktError", "Plan", "Result", "Summary", "load", "make_plan", "render", "run", "summarise"]
+__all__ = ["PerpktError", "Plan", "Result", "Summary", "load", "make_plan", "render", "run", "save", "summarise"]
 
 # Loaded when first asked for: `perpkt --help` needs none of them.
 _HOMES = {
@@ -32,6 +32,7 @@ _HOMES = {
     "make_plan": "perpkt.experiment",
     "render": "perpkt.report",
     "run": "perpkt.experiment",
+    "save": "perpkt.store",
     "summarise": "perpkt.analysis",
 }
 

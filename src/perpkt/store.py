@@ -245,8 +245,7 @@ def _check_calls(document: _Document) -> None:
 
 def _are_counts(call: Call) -> bool:
     counts = (call.sent, call.elapsed_ns, call.window_packets, *call.fate.values(), *call.windows_ns)
-    positive = (call.elapsed_ns, min(call.windows_ns, default=0))
-    return min(counts) >= 0 and min(positive) > 0 and max(counts) <= _LARGEST_COUNT
+    return min(counts) >= 0 < min(call.elapsed_ns, *(call.windows_ns or [0])) and max(counts) <= _LARGEST_COUNT
 
 
 def _differences(a: Heading, b: Heading) -> list[str]:

@@ -200,7 +200,7 @@ def test_no_error_is_defined_elsewhere() -> None:
 
 def test_public_names() -> None:
     """perpkt offers these names, each found where it is defined, and no other."""
-    names = ["PerpktError", "Plan", "Result", "Summary", "load", "make_plan", "render", "run", "summarise"]
+    names = ["PerpktError", "Plan", "Result", "Summary", "load", "make_plan", "render", "run", "save", "summarise"]
     assert list(perpkt.__all__) == dir(perpkt) == names
     for name in names:
         found = getattr(perpkt, name)

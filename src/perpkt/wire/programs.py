@@ -32,14 +32,15 @@ from perpkt.wire.insn import (
 # The shared map: one value of u64 sent, u64 verdict, two destinations of 8 bytes (address,
 # header checksum), u64 dial, padding to a cache line, then the time stamps.
 SENT_OFFSET, VERDICT_OFFSET, DESTINATIONS_OFFSET, DIAL_OFFSET, TIMES_OFFSET = 0, 8, 16, 32, 64
-MOST_DIAL = 63
+# What each setting of the dial adds: instructions, beside a compare or two.
+DIALS = (0, 2, 4, 8, 16, 32)
 TIMES = 4096  # a power of two; older stamps are overwritten
 STATE_BYTES = TIMES_OFFSET + 8 * TIMES
 
 
 def state_header(verdict: int, frames: Sequence[bytes], dial: int = 0) -> bytes:
-    """What the map starts a call with; `frames` are the two that are sent in turn, `dial` at most MOST_DIAL."""
-    if not 0 <= dial <= MOST_DIAL:
+    """What the map starts a call with; `frames` are the two that are sent in turn, `dial` a setting of DIALS."""
+    if dial not in range(len(DIALS)):
         raise ValueError(dial)
     destinations = [
         frame[DESTINATION_OFFSET : DESTINATION_OFFSET + 4] + frame[CHECKSUM_OFFSET : CHECKSUM_OFFSET + 2] + b"\0\0"
@@ -51,8 +52,8 @@ def state_header(verdict: int, frames: Sequence[bytes], dial: int = 0) -> bytes:
 def injector(state: int, window_packets: int, dialled: bool = False, steal: int | None = None) -> bytes:
     """The injecting XDP program; `state` is its map's descriptor, `window_packets` a power of two.
 
-    `dialled` adds a loop of as many turns as the map's dial says (at most MOST_DIAL): a known cost
-    for the experiment in docs/method.md, from one image of the program. `steal` counts the frame of
+    `dialled` adds as many instructions as the setting of the map's dial stands for (DIALS): a known
+    cost for the experiment in docs/method.md, from one image of the program. `steal` counts the frame of
     that number as sent and drops it: the tests' proof that a packet lost on its way is noticed.
     """
     return assemble([
@@ -96,15 +97,12 @@ def _rewrite_destination() -> list[Item]:
 
 
 def _dial() -> list[Item]:
-    return [
-        load(8, 9, 6, DIAL_OFFSET),
-        alu("and", 9, MOST_DIAL),
-        Label("turn"),
-        jump("jeq", 9, 0, "turned"),
-        alu("sub", 9, 1),
-        jump("ja", 0, 0, "turn"),
-        Label("turned"),
-    ]
+    # straight code behind jumps that go the same way for all of a call: nothing to mispredict
+    items: list[Item] = [load(8, 9, 6, DIAL_OFFSET)]
+    for setting, instructions in enumerate(DIALS[1:], 1):
+        items += [jump("jne", 9, setting, f"not {setting}"), *[alu("add", 9, 1)] * instructions]
+        items += [jump("ja", 0, 0, "dialled"), Label(f"not {setting}")]
+    return [*items, Label("dialled")]
 
 
 def _stamp(window_packets: int) -> list[Item]:

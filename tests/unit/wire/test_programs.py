@@ -167,17 +167,18 @@ def test_steal() -> None:
     assert sent(injector.state) == 6
 
 
-def test_dial_turns_are_alike() -> None:
-    """Each turn of the dial makes each frame the same number of instructions dearer, up to the most there are."""
+def test_dial_adds_what_its_setting_says() -> None:
+    """Each setting of the dial makes each frame its number of instructions dearer, beside compares and a jump."""
     steps = []
-    for dial in (0, 1, 10, programs.MOST_DIAL):
+    for dial in range(len(programs.DIALS)):
         injector = machine(dial=dial)
         for _ in range(2 * WINDOW):
             injector.run(FRAMES[0])
         steps.append(injector.steps)
-    a_turn = (steps[1] - steps[0]) // (2 * WINDOW)
-    assert a_turn > 0
-    assert [one - steps[0] for one in steps] == [2 * WINDOW * a_turn * dial for dial in (0, 1, 10, programs.MOST_DIAL)]
+    compares = len(programs.DIALS) - 1
+    for dial, (taken, instructions) in enumerate(zip(steps, programs.DIALS, strict=True)):
+        beside = compares if dial == 0 else dial + 1
+        assert taken - steps[0] == 2 * WINDOW * (instructions + beside - compares)
 
 
 def test_dial_changes_nothing_else() -> None:
