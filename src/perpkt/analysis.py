@@ -25,7 +25,7 @@ from perpkt.stats.location import Floats
 # With fewer quiet windows than this share, what looks quiet is chance.
 _TOO_FEW_QUIET = 0.03
 # Steal, and involuntary switches a second, that are worth a word.
-_MUCH_STEAL, _MANY_SWITCHES = 0.02, 20.0
+_MUCH_STEAL, _MANY_SWITCHES = 0.02, 100.0
 # What the smallest difference seen with 80 % power is, in half widths of a 95 % interval:
 # (1.96 + 0.84) / 1.96.
 _POWER_FACTOR = 1.43

@@ -9,7 +9,7 @@ from perpkt.spec import Path
 
 # A call's time in windows. What differs between calls is mostly where their pages lie, whatever
 # their length, so many short calls beat few long ones: docs/method.md.
-CALL_NS = 18_000_000
+CALL_NS = 20_000_000
 FEWEST_WINDOWS = 12
 PROBE_PACKETS = 8 * WINDOW_PACKETS
 WARM_UP_PACKETS = 256
