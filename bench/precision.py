@@ -34,7 +34,7 @@ from perpkt.analysis import Readings, per_packet
 from perpkt.experiment import make_plan
 from perpkt.inject.live_frames import Holder
 from perpkt.instruments.live import pinned
-from perpkt.measure import account, sizing
+from perpkt.measure import sizing
 from perpkt.measure.call import Caller
 from perpkt.measure.schedule import Slot
 from perpkt.result import Call
@@ -101,7 +101,7 @@ def record(plan: Plan, cpu: int, holder: Holder, arms: Sequence[Arm], run: tuple
 
 
 def _sized(plan: Plan, arms: Sequence[Arm], calls: Sequence[Call]) -> dict[str, int]:
-    costs = {call.path: account.mean_window_ns(call) for call in calls}
+    costs = {call.path: location.quiet_mode_median(per_packet(call)) for call in calls}
     return {arm.name: sizing.call_packets(arm.path, costs[arm.name], plan.batch, 1 << 28) for arm in arms}
 
 

@@ -18,7 +18,7 @@ def sessions() -> list[tuple[str, list[str]]]:
     found: list[tuple[str, list[str]]] = []
     for block in re.findall(r"```console\n(.*?)```", TUTORIAL.read_text(), re.DOTALL):
         for line in block.splitlines():
-            if line.startswith("# "):
+            if line.startswith("$ "):
                 found.append((line[2:], []))
             elif line.strip():
                 found[-1][1].append(line)

@@ -13,16 +13,18 @@ from typing import Protocol
 import msgspec
 
 from perpkt import probe
+from perpkt.analysis import per_packet
 from perpkt.errors import UsageError
 from perpkt.inject.live_frames import Holder
 from perpkt.kernel import netns, proc
-from perpkt.measure import account, sizing
+from perpkt.measure import sizing
 from perpkt.measure.call import Caller, Stopwatch
 from perpkt.measure.schedule import Group, Slot
 from perpkt.measure.session import Session
 from perpkt.paths import LADDERS
 from perpkt.result import Call, Caveat, Heading, Missing, Result, Verification
 from perpkt.spec import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES, Path, Plan, by_lasting
+from perpkt.stats.location import quiet_mode_median
 from perpkt.testbed import Testbed
 
 # Frames up to this size are taken by every kernel that has live frames.
@@ -140,7 +142,7 @@ def _verify(plan: Plan, cpu: int, holder: Holder, observer: Observer) -> tuple[l
 
 
 def _first_cost(caller: Caller, testbed: Testbed, path: Path) -> float:
-    return account.mean_window_ns(caller.timed(testbed, 0, Slot(path, 0, sizing.PROBE_PACKETS)))
+    return quiet_mode_median(per_packet(caller.timed(testbed, 0, Slot(path, 0, sizing.SIZING_PACKETS))))
 
 
 def same_path(plan: Plan, costs: Mapping[str, float]) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perpkt.errors import PacketsLost, WrongFate
-from perpkt.result import Call
 from perpkt.spec import Counter, Path
 
 Counts = Mapping[Counter, int]
@@ -59,8 +58,3 @@ def check_drop_reasons(path: Path, counts: Mapping[str, int], reasons: Mapping[s
 
 def _listed(reasons: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in reasons.items()) or "nothing"
-
-
-def mean_window_ns(call: Call) -> float:
-    """The mean cost of a packet in this call's windows: what its length is planned by, never a result."""
-    return sum(call.windows_ns) / len(call.windows_ns) / call.window_packets

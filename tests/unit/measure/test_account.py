@@ -11,7 +11,6 @@ from perpkt.errors import MeasurementError, PacketsLost, WrongFate
 from perpkt.measure import account
 from perpkt.paths import CATALOGUE
 from perpkt.spec import Counter, Fate, Path
-from perpkt.testing import sample_call
 
 PATHS = {path.name: path for path in CATALOGUE}
 OTHER_HOST = PATHS["rx/other-host"]
@@ -117,8 +116,3 @@ def test_errors_are_of_the_measurement() -> None:
     """Both refusals end with the exit code of a measurement that can't be trusted."""
     assert issubclass(PacketsLost, MeasurementError)
     assert issubclass(WrongFate, MeasurementError)
-
-
-def test_mean_window() -> None:
-    """A call's mean cost is that of all its windows."""
-    assert account.mean_window_ns(sample_call("rx/x", [512 * 100, 512 * 200, 512 * 600])) == pytest.approx(300)
