@@ -203,13 +203,13 @@ def per_second(share: float) -> int:
         ({"others": 1}, {"another-run"}),
         ({"steal_ms": per_second(30)}, {"steal"}),
         ({"steal_ms": per_second(10)}, set()),
-        ({"switches": per_second(25)}, {"busy-cpu"}),
-        ({"switches": per_second(15)}, set()),
+        ({"switches": per_second(125)}, {"busy-cpu"}),
+        ({"switches": per_second(75)}, set()),
     ],
     ids=str,
 )
 def test_caveats_of_disturbance(changes: dict[str, int], said: set[str]) -> None:
-    """Another run, steal over 2 % and more than 20 switches a second are each said, and less is not."""
+    """Another run, steal over 2 % and more than 100 switches a second are each said, and less is not."""
     assert codes(summarise(disturbed(**changes))) == said
 
 

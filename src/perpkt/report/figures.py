@@ -133,7 +133,8 @@ def wrap(text: str, width: int, indent: str = "  ") -> list[str]:
     """Lines of at most `width` columns, `indent` before all but the first; figures stay with their intervals."""
     # textwrap breaks at ASCII spaces only, so what TIE joins stays together.
     lines = textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
-    return [plain(one) for one in lines]
+    # a figure wider than the line is broken where a TIE was, which is then a space at its end
+    return [plain(one).rstrip() for one in lines]
 
 
 def finite(value: float) -> float | None:
