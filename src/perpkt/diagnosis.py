@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from perpkt import probe
+from perpkt import probe, static_keys
 from perpkt.errors import HostError, PerpktError
 from perpkt.kernel import command, netns
 from perpkt.kernel.drop_reasons import DropReasons, netns_cookie
@@ -101,7 +101,7 @@ def _drop_reasons() -> Finding:
 
 
 def _disturbances() -> Iterable[Finding]:
-    held = probe.held_keys()
+    held = static_keys.held_by_others()
     for words in held:
         yield Finding("static keys", "held by others", "doubt", words, "It is in every figure: end it for the run.")
     if not held:

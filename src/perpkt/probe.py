@@ -6,14 +6,12 @@ import contextlib
 import os
 import platform
 import re
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from perpkt.errors import HostError, KernelError, NotPermitted, PerpktError, Unsupported
 from perpkt.inject.live_frames import Holder
-from perpkt.kernel import libc, proc
-from perpkt.kernel.command import run, search_path
+from perpkt.kernel import proc
 from perpkt.result import Host, Missing
 from perpkt.spec import (
     U32,
@@ -32,8 +30,6 @@ from perpkt.testbed import Testbed
 
 # Capabilities as bits of CapEff: include/uapi/linux/capability.h
 CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21, "CAP_BPF": 39}
-
-_MOST_NAMESPACES = 64
 
 # What would help where a stage can't be made.
 _REMEDIES: dict[type, str] = {
@@ -185,53 +181,3 @@ def _missing(path: Path, stages: Sequence[Stage], error: PerpktError) -> Missing
     # the last stage of a kind with a remedy is what the path adds
     remedies = [_REMEDIES[type(stage)] for stage in stages if type(stage) in _REMEDIES]
     return Missing(path.name, str(error), remedies[-1] if remedies else "")
-
-
-def held_keys() -> list[str]:
-    """What other namespaces have that switches machine-wide static keys on, as far as it can be seen.
-
-    Looked for: ingress and clsact qdiscs, legacy iptables tables, nftables base chains. A socket with
-    time stamps on can't be seen. Reading changes nothing: iptables itself is never asked.
-    """
-    return [f"{what} in {where}" for where, fd in other_namespaces() for what in _held_in(fd)]
-
-
-def other_namespaces() -> Iterator[tuple[str, int]]:
-    """(name, descriptor) of each network namespace that some process is in, the own one first; perpkt's left out."""
-    seen: set[int] = set()
-    for pid in ["self", *sorted((entry for entry in os.listdir("/proc") if entry.isdigit()), key=int)]:
-        with contextlib.suppress(OSError):
-            fd = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                inode = os.fstat(fd).st_ino
-                if inode not in seen and len(seen) < _MOST_NAMESPACES:
-                    seen.add(inode)
-                    yield ("this namespace" if pid == "self" else f"the namespace of process {pid}"), fd
-            finally:
-                os.close(fd)
-
-
-def _held_in(fd: int) -> list[str]:
-    try:
-        with libc.entered(fd):
-            return [*_qdiscs(), *_tables(), *_base_chains()]
-    except (KernelError, HostError):
-        return []  # not permitted, or the tool is missing: both are said elsewhere
-
-
-def _qdiscs() -> list[str]:
-    found = re.findall(r"^qdisc (ingress|clsact) \S+ dev (\S+)", run(["tc", "qdisc", "show"]), re.MULTILINE)
-    return [
-        f"an {kind} qdisc on {device}" if kind == "ingress" else f"a clsact qdisc on {device}" for kind, device in found
-    ]
-
-
-def _tables() -> list[str]:
-    names = proc.read_or("/proc/thread-self/net/ip_tables_names", "").split()
-    return [f"iptables table {name}" for name in names]
-
-
-def _base_chains() -> list[str]:
-    if not shutil.which("nft", path=search_path()):
-        return []
-    return [f"nftables hook {hook}" for hook in sorted(set(re.findall(r"hook (\w+)", run(["nft", "list", "chains"]))))]

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from perpkt import probe
+from perpkt import probe, static_keys
 from perpkt.analysis import per_packet
 from perpkt.errors import UsageError
 from perpkt.inject.live_frames import Holder
@@ -189,7 +189,7 @@ def held_keys() -> list[Caveat]:
     """Static keys that others hold on: they cost every path here something too."""
     return [
         Caveat("static-key", f"{held}: a machine-wide static key is on, and in every figure here")
-        for held in probe.held_keys()
+        for held in static_keys.held_by_others()
     ]
 
 

@@ -16,7 +16,9 @@ from perpkt.errors import BpfError
 from perpkt.kernel import libc
 
 MAP_CREATE, MAP_LOOKUP_ELEM, PROG_LOAD, PROG_TEST_RUN = 0, 1, 5, 10
-OBJ_GET_INFO_BY_FD, RAW_TRACEPOINT_OPEN, LINK_CREATE, ENABLE_STATS = 15, 17, 28, 32
+OBJ_GET_INFO_BY_FD, RAW_TRACEPOINT_OPEN, LINK_CREATE = 15, 17, 28
+LINK_GET_FD_BY_ID, LINK_GET_NEXT_ID, ENABLE_STATS = 30, 31, 32
+TCX_LINKS = (11, 13)  # BPF_LINK_TYPE_TCX, BPF_LINK_TYPE_NETKIT
 
 SOCKET_FILTER, SCHED_CLS, XDP, RAW_TRACEPOINT = 1, 3, 6, 17
 ARRAY, PERCPU_ARRAY = 2, 6
@@ -130,8 +132,36 @@ def enable_run_statistics() -> int:
 
 def run_count(program: int) -> int:
     """How often `program` ran while run statistics were on (struct bpf_prog_info.run_cnt)."""
-    info = ctypes.create_string_buffer(232)
-    _checked(
-        "read BPF program info", OBJ_GET_INFO_BY_FD, struct.pack("<IIQ", program, len(info), ctypes.addressof(info))
-    )
-    return int(struct.unpack_from("<Q", info, 200)[0])
+    return int(struct.unpack_from("<Q", _info(program, 232), 200)[0])
+
+
+def _info(fd: int, length: int) -> bytes:
+    """struct bpf_prog_info or bpf_link_info, its first `length` bytes."""
+    info = ctypes.create_string_buffer(length)
+    _checked("read BPF object info", OBJ_GET_INFO_BY_FD, struct.pack("<IIQ", fd, length, ctypes.addressof(info)))
+    return info.raw
+
+
+def link_types() -> list[int]:
+    """The type of each BPF link on the machine (enum bpf_link_type); needs CAP_SYS_ADMIN."""
+    types: list[int] = []
+    identifier = 0
+    while (found := _next_link(identifier)) is not None:
+        identifier = found
+        fd = _bpf(LINK_GET_FD_BY_ID, struct.pack("<I", identifier))
+        if fd >= 0:  # one that went away meanwhile is no more
+            try:
+                types.append(struct.unpack_from("<I", _info(fd, 16))[0])
+            finally:
+                os.close(fd)
+    return types
+
+
+def _next_link(identifier: int) -> int | None:
+    attributes = ctypes.create_string_buffer(struct.pack("<I", identifier), _ATTR_BYTES)
+    value = libc.bpf(LINK_GET_NEXT_ID, attributes)
+    if value == -errno.ENOENT:
+        return None
+    if value < 0:
+        raise BpfError("list BPF links", -value)
+    return int(struct.unpack_from("<I", attributes, 4)[0])

@@ -63,6 +63,11 @@ class Netns:
             run(["ip", "netns", "del", self.name])
 
 
+def is_own_kind(name: str) -> bool:
+    """Whether a namespace of that name was made by a perpkt run."""
+    return _NAME.fullmatch(name) is not None
+
+
 def _listed() -> list[tuple[str, int, int]]:
     if not RUN_NETNS.is_dir():
         return []

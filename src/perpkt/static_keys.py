@@ -1,0 +1,90 @@
+"""Machine-wide static keys that others hold on: in any namespace they make code run in all of them.
+
+An ingress or clsact qdisc and a tcx program switch ingress_needed_key on, a legacy iptables table
+or an nftables base chain a netfilter hook's key, generic XDP its own. What can't be seen: sockets with
+time stamps (netstamp_needed_key), RPS, and namespaces that are neither named nor some process's.
+Reading changes nothing: iptables itself, which registers a table by being asked, is never run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+
+from perpkt.errors import HostError, KernelError
+from perpkt.kernel import bpf, libc, proc
+from perpkt.kernel.command import run, search_path
+from perpkt.kernel.netns import RUN_NETNS, is_own_kind
+
+_MOST_NAMESPACES = 64
+
+
+def held_by_others() -> list[str]:
+    """One line each: what holds a key, and where."""
+    return [*(f"{what} in {where}" for where, fd in _namespaces() for what in _held_in(fd)), *_tcx()]
+
+
+def _candidates() -> Iterator[tuple[str, str]]:
+    yield "this namespace", "/proc/self/ns/net"
+    for name in sorted(os.listdir(RUN_NETNS)) if RUN_NETNS.is_dir() else []:
+        if not is_own_kind(name):
+            yield f"namespace {name}", str(RUN_NETNS / name)
+    for pid in sorted((entry for entry in os.listdir("/proc") if entry.isdigit()), key=int):
+        yield f"the namespace of process {pid}", f"/proc/{pid}/ns/net"
+
+
+def _namespaces() -> Iterator[tuple[str, int]]:
+    """(name, descriptor) of each network namespace that can be found, the own one first; perpkt's left out."""
+    seen: set[int] = set()
+    for name, path in _candidates():
+        with contextlib.suppress(OSError):
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                inode = os.fstat(fd).st_ino
+                if inode not in seen and len(seen) < _MOST_NAMESPACES:
+                    seen.add(inode)
+                    yield name, fd
+            finally:
+                os.close(fd)
+
+
+def _held_in(fd: int) -> list[str]:
+    try:
+        with libc.entered(fd):
+            return [*_qdiscs(), *_tables(), *_base_chains(), *_generic_xdp()]
+    except (KernelError, HostError):
+        return []  # not permitted, or the tool is missing: both are said elsewhere
+
+
+def _qdiscs() -> list[str]:
+    found = re.findall(r"^qdisc (ingress|clsact) \S+ dev (\S+)", run(["tc", "qdisc", "show"]), re.MULTILINE)
+    return [f"qdisc {kind} on {device}" for kind, device in found]
+
+
+def _tables() -> list[str]:
+    names = proc.read_or("/proc/thread-self/net/ip_tables_names", "").split()
+    return [f"iptables table {name}" for name in names]
+
+
+def _base_chains() -> list[str]:
+    if not shutil.which("nft", path=search_path()):
+        return []
+    hooks = set(re.findall(r"hook (\w+)", run(["nft", "list", "chains"])))
+    return [f"nftables hook {hook}" for hook in sorted(hooks)]
+
+
+def _generic_xdp() -> list[str]:
+    found = re.findall(r"^\d+: ([^:@]+).* xdpgeneric ", run(["ip", "-o", "link", "show"]), re.MULTILINE)
+    return [f"generic XDP on {device}" for device in found]
+
+
+def _tcx() -> list[str]:
+    """BPF links are the machine's, whatever namespace they are in."""
+    try:
+        count = sum(kind in bpf.TCX_LINKS for kind in bpf.link_types())
+    except KernelError:
+        return []
+    return [f"{count} tcx or netkit program{'s' if count > 1 else ''} (BPF links)"] if count else []
