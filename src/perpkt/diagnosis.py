@@ -102,7 +102,8 @@ def _drop_reasons() -> Finding:
 
 def _disturbances() -> Iterable[Finding]:
     held = static_keys.held_by_others()
-    for words in held:
+    for one in held:
+        words = f"{one.by} holds {one.key} on"
         yield Finding("static keys", "held by others", "doubt", words, "It is in every figure: end it for the run.")
     if not held:
         yield Finding("static keys", "held by others", "ok", "none seen (a socket's time stamps can't be seen)")

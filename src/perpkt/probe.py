@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from perpkt import static_keys
 from perpkt.errors import HostError, KernelError, NotPermitted, PerpktError, Unsupported
 from perpkt.inject.live_frames import Holder
 from perpkt.kernel import proc
@@ -149,11 +150,21 @@ def check_live() -> None:
 
 def availability(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Missing, ...]]:
     """The paths that can be built here, and for each other one why not and what would help. Needs root."""
-    missing: dict[str, Missing] = {}
     tried = list(paths)
+    missing = _without_key(tried)
     for number, (lasting, members) in enumerate(by_lasting(tried).items()):
         missing.update(_try_group(f"try{number}", lasting, members))
     return tuple(path for path in tried if path.name not in missing), tuple(missing.values())
+
+
+def _without_key(paths: Iterable[Path]) -> dict[str, Missing]:
+    """The paths that show what a static key costs, where somebody else holds it on already."""
+    held = {one.key: one.by for one in static_keys.held_by_others()}
+    return {
+        path.name: Missing(path.name, f"{held[path.key_off]} holds {path.key_off} on already", "End it for the run.")
+        for path in paths
+        if path.key_off in held
+    }
 
 
 def _try_group(label: str, lasting: Sequence[Stage], members: Sequence[Path]) -> dict[str, Missing]:

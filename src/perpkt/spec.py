@@ -180,7 +180,8 @@ class Path(Record, frozen=True):
     `crossed`: counters on the way that must have seen every packet. `silent`: counters that
     must not move. `route_hint`: whether list receive can use the route of the frame before again.
     `tracked`: conntrack must hold one entry for each destination. `held_bytes`: kernel memory
-    that each packet holds until its call is over.
+    that each packet holds until its call is over. `key_off`: the static key that must be off
+    but for this path, or it has nothing to show.
     """
 
     name: str
@@ -195,6 +196,7 @@ class Path(Record, frozen=True):
     route_hint: Literal["hit", "missed", "not reached"] = "not reached"
     tracked: bool = False
     held_bytes: int = 0
+    key_off: str = ""
 
     @property
     def lasting(self) -> tuple[Stage, ...]:

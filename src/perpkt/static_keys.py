@@ -18,13 +18,24 @@ from perpkt.errors import HostError, KernelError
 from perpkt.kernel import bpf, libc, proc
 from perpkt.kernel.command import run, search_path
 from perpkt.kernel.netns import RUN_NETNS, is_own_kind
+from perpkt.spec import Record
 
 _MOST_NAMESPACES = 64
 
 
-def held_by_others() -> list[str]:
-    """One line each: what holds a key, and where."""
-    return [*(f"{what} in {where}" for where, fd in _namespaces() for what in _held_in(fd)), *_tcx()]
+INGRESS, NETFILTER, GENERIC_XDP = "ingress_needed_key", "nf_hooks_needed", "generic_xdp_needed_key"
+
+
+class Held(Record, frozen=True):
+    """A key (the kernel's name for it) that somebody else holds on, and what holds it where."""
+
+    key: str
+    by: str
+
+
+def held_by_others() -> list[Held]:
+    """All that can be seen."""
+    return [*(Held(key, f"{by} in {where}") for where, fd in _namespaces() for key, by in _held_in(fd)), *_tcx()]
 
 
 def _candidates() -> Iterator[tuple[str, str]]:
@@ -51,10 +62,11 @@ def _namespaces() -> Iterator[tuple[str, int]]:
                 os.close(fd)
 
 
-def _held_in(fd: int) -> list[str]:
+def _held_in(fd: int) -> list[tuple[str, str]]:
+    kinds = ((INGRESS, _qdiscs), (NETFILTER, _tables), (NETFILTER, _base_chains), (GENERIC_XDP, _generic_xdp))
     try:
         with libc.entered(fd):
-            return [*_qdiscs(), *_tables(), *_base_chains(), *_generic_xdp()]
+            return [(key, by) for key, kind in kinds for by in kind()]
     except (KernelError, HostError):
         return []  # not permitted, or the tool is missing: both are said elsewhere
 
@@ -81,10 +93,10 @@ def _generic_xdp() -> list[str]:
     return [f"generic XDP on {device}" for device in found]
 
 
-def _tcx() -> list[str]:
+def _tcx() -> list[Held]:
     """BPF links are the machine's, whatever namespace they are in."""
     try:
         count = sum(kind in bpf.TCX_LINKS for kind in bpf.link_types())
     except KernelError:
         return []
-    return [f"{count} tcx or netkit program{'s' if count > 1 else ''} (BPF links)"] if count else []
+    return [Held(INGRESS, f"{count} tcx or netkit program{'s' if count > 1 else ''} (BPF links)")] if count else []

@@ -8,8 +8,10 @@ import subprocess
 
 import pytest
 
-from perpkt import static_keys
+from perpkt import probe, static_keys
 from perpkt.kernel import bpf
+from perpkt.paths import find
+from perpkt.spec import Path
 from perpkt.wire.insn import alu, assemble, leave
 from perpkt.wire.programs import go_on
 from tests.conftest import lacking
@@ -21,7 +23,7 @@ XDP_FLAGS_SKB_MODE = 1 << 1
 def seen(place: Place) -> list[str]:
     """What is held in the place's namespace."""
     where = f" in namespace {place.name}"
-    return [one.removesuffix(where) for one in static_keys.held_by_others() if one.endswith(where)]
+    return [one.by.removesuffix(where) for one in static_keys.held_by_others() if one.by.endswith(where)]
 
 
 def test_nothing_is_seen_where_nothing_is_held(place: Place) -> None:
@@ -63,7 +65,17 @@ def test_a_tcx_program_is_seen(place: Place) -> None:
     with place.entered():
         link = bpf.create_link(program, place.ifindex, bpf.TCX_INGRESS)
     try:
-        assert any("tcx or netkit program" in one for one in static_keys.held_by_others())
+        assert any("tcx or netkit program" in one.by for one in static_keys.held_by_others())
     finally:
         os.close(link)
         os.close(program)
+
+
+def test_the_path_that_shows_a_key_is_left_out_where_it_is_held(place: Place) -> None:
+    """With an ingress qdisc elsewhere there is no "key alone" to measure: the reason says who holds it."""
+    path = find("rx/ingress-other-dev")
+    assert isinstance(path, Path)
+    subprocess.run(["tc", "-n", place.name, "qdisc", "add", "dev", "vtest0", "ingress"], check=True)
+    available, missing = probe.availability([path])
+    assert available == ()
+    assert f"qdisc ingress on vtest0 in namespace {place.name}" in missing[0].reason

@@ -26,7 +26,7 @@ LAYERS: tuple[dict[str, set[str]], ...] = (
     {
         "inject": set(),
         "testbed": set(),
-        "probe": {"inject", "testbed"},
+        "probe": {"inject", "testbed", "static_keys"},
         "static_keys": set(),
         "diagnosis": {"probe", "static_keys"},
     },

@@ -188,7 +188,7 @@ def check_frame_bytes(holder: Holder, frame_bytes: int) -> None:
 def held_keys() -> list[Caveat]:
     """Static keys that others hold on: they cost every path here something too."""
     return [
-        Caveat("static-key", f"{held}: a machine-wide static key is on, and in every figure here")
+        Caveat("static-key", f"{held.by} holds {held.key} on, for the whole machine: it is in every figure here")
         for held in static_keys.held_by_others()
     ]
 

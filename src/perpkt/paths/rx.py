@@ -78,6 +78,7 @@ PATHS: tuple[Path, ...] = (
         "an ingress qdisc on a device that the packet does not cross: the static key alone",
         Qdisc("v1", namespace="peer"),
         silent=(Counter("qdisc", "peer v1"),),
+        key_off="ingress_needed_key",
     ),
     _other_host(
         "rx/ingress",
