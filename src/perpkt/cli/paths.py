@@ -30,6 +30,7 @@ def call(arguments: argparse.Namespace) -> int:
     from perpkt.errors import UsageError
     from perpkt.paths import CATALOGUE, LADDERS, find, select
     from perpkt.paths.render import script
+    from perpkt.spec import Ladder
 
     if arguments.commands:
         if not arguments.name:
@@ -37,13 +38,13 @@ def call(arguments: argparse.Namespace) -> int:
         emit("\n".join(script(path) for path in select([arguments.name])[0]))
         return 0
     paths = select([arguments.name])[0] if arguments.name else CATALOGUE
-    ladders = [find(arguments.name)] if arguments.name else list(LADDERS)
-    ladders = [one for one in ladders if one in LADDERS]
+    found = [find(arguments.name)] if arguments.name else LADDERS
+    ladders = [one for one in found if isinstance(one, Ladder)]
     missing = _missing(paths)
     if arguments.json:
         emit(json.dumps(as_json(ladders, paths, missing), indent=2))
     else:
-        emit(as_text(ladders, paths, missing, detail=bool(arguments.name)))
+        emit(as_text(ladders, paths, missing, detail=not ladders))
     return 0
 
 
@@ -60,7 +61,7 @@ def _missing(paths: Sequence[Path]) -> Mapping[str, Missing]:
     return {one.name: one for one in probe.availability(paths)[1]}
 
 
-def as_json(ladders: Sequence[Any], paths: Sequence[Path], missing: Mapping[str, Missing]) -> dict[str, Any]:
+def as_json(ladders: Sequence[Ladder], paths: Sequence[Path], missing: Mapping[str, Missing]) -> dict[str, Any]:
     """What --json prints: {"ladders": [...], "paths": [...]}."""
     import msgspec
 
@@ -83,7 +84,7 @@ def as_json(ladders: Sequence[Any], paths: Sequence[Path], missing: Mapping[str,
     }
 
 
-def as_text(ladders: Sequence[Any], paths: Sequence[Path], missing: Mapping[str, Missing], detail: bool) -> str:
+def as_text(ladders: Sequence[Ladder], paths: Sequence[Path], missing: Mapping[str, Missing], detail: bool) -> str:
     """Ladders, then paths, one a line; `detail` adds what each path is made of."""
     width = max(len(path.name) for path in paths)
     lines = [*_ladder_lines(ladders), *(["paths:"] if ladders else [])]

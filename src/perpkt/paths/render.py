@@ -126,7 +126,7 @@ ip netns add perpkt-peer
 def typed(stage: Stage) -> list[str]:
     """What a person would type for a stage, or a comment that says what no tool can do."""
     lines = build(stage)
-    return [_shell(line) for line in lines] if lines else [said(stage)]
+    return [_shell(line) for line in lines] if lines else said(stage).splitlines()
 
 
 def _shell(line: Line) -> str:
