@@ -1,7 +1,8 @@
 """How precise perpkt is on this machine: A/A pairs, a known dial, and rival ways to read the same calls.
 
-    .venv/bin/python bench/precision.py same-path [--load none|other|same] [--runs N]
-    .venv/bin/python bench/precision.py dial      [--load none|other|same] [--runs N]
+    .venv/bin/python bench/precision.py [same-path|dial|all] [--load none|other|same|all] [--runs N]
+
+Without options: both experiments on the machine as it is, about 6 minutes; with --load all, 18.
 
 same-path: runs of 40 s in which one path stands nine times (as many calls as the ingress ladder
 makes). Any two of the nine are an A/A pair: their difference is 0. How often the 95 % interval
@@ -20,30 +21,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import random
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-import msgspec
 import numpy as np
 
-from perpkt.analysis import Readings, per_packet
+from perpkt.analysis import Readings
 from perpkt.experiment import make_plan
 from perpkt.inject.live_frames import Holder
 from perpkt.instruments.live import pinned
-from perpkt.measure import sizing
-from perpkt.measure.call import Caller
-from perpkt.measure.schedule import Slot
 from perpkt.result import Call
-from perpkt.spec import Path, Plan
-from perpkt.stats import location
-from perpkt.stats.interval import bootstrap_t
-from perpkt.stats.location import Floats
-from perpkt.testbed import Testbed
 from perpkt.wire.programs import DIALS
+from rivals import RIVALS, shipped
+from rounds import Arm, Recorded, Setting, load, record
 
 COPIES = 9
 DEAR_COPIES = 3
@@ -51,143 +41,12 @@ LONGEST_S = 40.0
 LOOKS_S = (5.0, 10.0, 20.0, 40.0)
 DIAL_S = 10.0
 CALIBRATION_S = 40.0
-VISITS = 2
-_BUSY = """
-import os, sys, time
-os.sched_setaffinity(0, {int(sys.argv[1])})
-end = time.time() + float(sys.argv[2])
-while time.time() < end: pass
-"""
+RUNS = {"same-path": 3, "dial": 12}
 
 
-@dataclass(frozen=True)
-class Arm:
-    """What is called in a round: a path, under a name of its own, `copies` times, its injector set to `dial`."""
-
-    name: str
-    path: Path
-    copies: int = 1
-    dial: int = 0
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """One run: its rounds, and when each ended, in seconds."""
-
-    rounds: list[list[Call]]
-    ended_s: list[float]
-
-    @property
-    def timed_share(self) -> float:
-        """How much of the wall time was inside timed windows."""
-        return sum(sum(call.windows_ns) for calls in self.rounds for call in calls) / 1e9 / self.ended_s[-1]
-
-
-def record(plan: Plan, cpu: int, holder: Holder, arms: Sequence[Arm], run: tuple[float, int]) -> Recorded:
-    """Rounds of all arms in random order, each with its own testbeds and injectors; `run`: seconds and seed."""
-    seconds, seed = run
-    generator = random.Random(seed)  # noqa: S311 - an order, not a secret
-    bench = Bench(plan, cpu, holder, generator)
-    # one round that only finds out how long a call must be
-    packets = _sized(
-        plan, arms, list(bench.round(arms, dict.fromkeys((arm.name for arm in arms), sizing.PROBE_PACKETS)))
-    )
-    recorded = Recorded([], [])
-    start = time.monotonic()
-    while not recorded.ended_s or recorded.ended_s[-1] < seconds:
-        recorded.rounds.append(list(bench.round(arms, packets)))
-        recorded.ended_s.append(time.monotonic() - start)
-    return recorded
-
-
-def _sized(plan: Plan, arms: Sequence[Arm], calls: Sequence[Call]) -> dict[str, int]:
-    costs = {call.path: location.quiet_mode_median(per_packet(call)) for call in calls}
-    return {arm.name: sizing.call_packets(arm.path, costs[arm.name], plan.batch, 1 << 28) for arm in arms}
-
-
-@dataclass(frozen=True)
-class Bench:
-    """What makes the rounds, as the live instrument does; arms may dial its injector."""
-
-    plan: Plan
-    cpu: int
-    holder: Holder
-    generator: random.Random
-
-    def round(self, arms: Sequence[Arm], packets: dict[str, int]) -> Iterator[Call]:
-        """One round's calls, named after their arms."""
-        with self.holder.injector(dialled=any(arm.dial for arm in arms)) as injector:
-            layouts = {arm.path.lasting for arm in arms}
-            for lasting in self.generator.sample(sorted(layouts, key=str), len(layouts)):
-                slots = [(arm, copy) for arm in arms if arm.path.lasting == lasting for copy in range(arm.copies)]
-                testbed = Testbed("b", lasting)
-                with testbed.built():
-                    for arm, copy in (slot for _ in range(VISITS) for slot in self.generator.sample(slots, len(slots))):
-                        injector.dial = arm.dial
-                        slot = Slot(arm.path, copy, packets[arm.name])
-                        call = Caller(self.plan, self.cpu, injector).timed(testbed, 0, slot)
-                        yield msgspec.structs.replace(call, path=arm.name)
-
-
-@contextlib.contextmanager
-def load(kind: str, cpu: int, seconds: float) -> Iterator[None]:
-    """A busy loop on the measuring CPU ("same") or on another ("other"), which ends by itself."""
-    if kind == "none":
-        yield
-        return
-    where = cpu if kind == "same" else min(set(range(64)) - {cpu})
-    busy = subprocess.Popen([sys.executable, "-c", _BUSY, str(where), str(seconds)])
-    try:
-        yield
-    finally:
-        busy.kill()
-        busy.wait()
-
-
-def shipped(a: Floats, b: Floats) -> tuple[float, float, float]:
-    """Value, low, high of a difference as `perpkt run` gives them."""
-    paired = a - b
-    return bootstrap_t(paired[~np.isnan(paired)])
-
-
-Estimator = Callable[[list[list[Call]], tuple[str, int], tuple[str, int]], float]
-
-
-def _paired(locate: Callable[[Floats], float]) -> Estimator:
-    def estimate(rounds: list[list[Call]], a: tuple[str, int], b: tuple[str, int]) -> float:
-        readings = Readings(rounds, locate)
-        return shipped(readings.of(*a), readings.of(*b))[0]
-
-    return estimate
-
-
-def _pooled(share: float) -> Estimator:
-    def windows(rounds: list[list[Call]], which: tuple[str, int]) -> Floats:
-        return np.concatenate(
-            [per_packet(call) for calls in rounds for call in calls if (call.path, call.copy) == which]
-        )
-
-    def estimate(rounds: list[list[Call]], a: tuple[str, int], b: tuple[str, int]) -> float:
-        return location.low_quantile(windows(rounds, a), share) - location.low_quantile(windows(rounds, b), share)
-
-    return estimate
-
-
-RIVALS: dict[str, Estimator] = {
-    "pooled 2 % quantile": _pooled(0.02),
-    "pooled 5 % quantile": _pooled(0.05),
-    "pooled 10 % quantile": _pooled(0.10),
-    "pooled median": _pooled(0.50),
-    "paired calls, 2 % quantile": _paired(lambda windows: location.low_quantile(windows, 0.02)),
-    "paired calls, 10 % quantile": _paired(lambda windows: location.low_quantile(windows, 0.1)),
-    "paired calls, 25 % quantile": _paired(lambda windows: location.low_quantile(windows, 0.25)),
-    "paired calls, median of the quiet mode (shipped)": _paired(location.quiet_mode_median),
-    "paired calls, median": _paired(lambda windows: location.low_quantile(windows, 0.5)),
-}
-
-
-def same_path(plan: Plan, cpu: int, holder: Holder, options: argparse.Namespace) -> None:
+def same_path(setting: Setting) -> None:
     """Coverage and width of A/A intervals, and the error of each estimator, by length of the run."""
+    plan = setting.plan
     arms = [
         Arm("reference", plan.path("rx/other-host"), COPIES),
         Arm("u32", plan.path("rx/ingress-u32"), DEAR_COPIES),
@@ -196,10 +55,11 @@ def same_path(plan: Plan, cpu: int, holder: Holder, options: argparse.Namespace)
     # the dear paths share the time: it is stretched so that the reference gets its calls
     stretch = (COPIES + 2 * DEAR_COPIES) / COPIES
     runs = []
-    for number in range(options.runs):
-        with load(options.load, cpu, 20 + 3 * LONGEST_S * stretch):
-            runs.append(record(plan, cpu, holder, arms, (LONGEST_S * stretch, number)))
-        print(f"run {number + 1} of {options.runs}: {runs[-1].timed_share:.0%} in timed windows", file=sys.stderr)
+    for number in range(setting.runs):
+        with load(setting.load, setting.cpu, 20 + 3 * LONGEST_S * stretch):
+            runs.append(record(setting, arms, LONGEST_S * stretch, number))
+        print(f"run {number + 1} of {setting.runs}", file=sys.stderr)
+    print(f"{np.mean([run.timed_share for run in runs]):.0%} of the time in timed windows")
     _print_coverage(runs, stretch)
     _print_rivals(runs, stretch)
 
@@ -247,12 +107,12 @@ def _print_rivals(runs: Sequence[Recorded], stretch: float) -> None:
         print(f"| {name} | " + " | ".join(f"{value:.2f}" for value in [*errors, *spreads]) + " |")
 
 
-def dial(plan: Plan, cpu: int, holder: Holder, options: argparse.Namespace) -> None:
+def dial(setting: Setting) -> None:
     """Power and false alarms for a dialled cost near 0.5 ns, and how each estimator reads it."""
-    path = plan.path("rx/other-host")
-    steps = options.dials
+    path = setting.plan.path("rx/other-host")
+    steps = setting.dials
     calibration = [Arm(f"dial {step}", path, 1, step) for step in (0, *steps)]
-    readings = Readings(record(plan, cpu, holder, calibration, (CALIBRATION_S, 1)).rounds)
+    readings = Readings(record(setting, calibration, CALIBRATION_S, 1).rounds)
     costs = {step: shipped(readings.of(f"dial {step}"), readings.of("dial 0")) for step in steps}
     for step, (value, low, high) in costs.items():
         print(f"{DIALS[step]} instructions cost {value:.2f} [{low:.2f}, {high:.2f}] ns")
@@ -260,9 +120,9 @@ def dial(plan: Plan, cpu: int, holder: Holder, options: argparse.Namespace) -> N
     print(f"the dial: {DIALS[chosen]} instructions, {costs[chosen][0]:.2f} ns")
     arms = [Arm("plain", path), Arm("copy", path), Arm("dialled", path, 1, chosen)]
     runs = []
-    for number in range(options.runs):
-        with load(options.load, cpu, 10 + 3 * DIAL_S):
-            runs.append(record(plan, cpu, holder, arms, (DIAL_S, number)))
+    for number in range(setting.runs):
+        with load(setting.load, setting.cpu, 10 + 3 * DIAL_S):
+            runs.append(record(setting, arms, DIAL_S, number))
     _print_dial(runs)
 
 
@@ -282,18 +142,26 @@ def _print_dial(runs: Sequence[Recorded]) -> None:
         print(f"| {name} | {values.mean():.2f} | {spread:.2f} | {np.sqrt(np.mean(copies**2)):.2f} |")
 
 
+EXPERIMENTS = {"same-path": same_path, "dial": dial}
+LOADS = ("none", "other", "same")
+
+
 def main() -> None:
     """Parse, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("experiment", choices=("same-path", "dial"))
-    parser.add_argument("--load", choices=("none", "other", "same"), default="none")
-    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("experiment", choices=(*EXPERIMENTS, "all"), nargs="?", default="all")
+    parser.add_argument("--load", choices=(*LOADS, "all"), default="none")
+    parser.add_argument("--runs", type=int, help="default: 3 of same-path, 12 of dial")
     parser.add_argument("--dials", type=int, nargs="+", default=list(range(1, len(DIALS))), help="settings to try")
     options = parser.parse_args()
-    plan = make_plan(["rx"], time_s=LONGEST_S)
-    print(f"\n### {options.experiment}, load: {options.load}\n")
+    plan = make_plan("rx", time_s=LONGEST_S)
     with pinned(None) as cpu, contextlib.closing(Holder("bench")) as holder:
-        {"same-path": same_path, "dial": dial}[options.experiment](plan, cpu, holder, options)
+        for kind in LOADS if options.load == "all" else [options.load]:
+            for name, experiment in EXPERIMENTS.items():
+                if options.experiment in (name, "all"):
+                    print(f"\n### {name}, load: {kind}\n", flush=True)
+                    runs = options.runs or RUNS[name]
+                    experiment(Setting(plan, cpu, holder, kind, runs, options.dials))
 
 
 if __name__ == "__main__":

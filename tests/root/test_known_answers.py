@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from bench import known_answers
 
+import known_answers
 from perpkt.instruments import choose
 
 COUNTS = (1, 10, 50, 100)

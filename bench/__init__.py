@@ -1,1 +1,0 @@
-"""Ratios measured in one run, side by side."""
