@@ -16,10 +16,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from perpkt.analysis import Readings
 from perpkt.experiment import make_plan
 from perpkt.instruments import choose
 from perpkt.paths import find
+from perpkt.readings import Readings
 from perpkt.result import Result
 from perpkt.spec import U32, Path, Plan, Qdisc
 from perpkt.stats.interval import bootstrap_t

@@ -26,10 +26,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from perpkt.analysis import Readings
 from perpkt.experiment import make_plan
 from perpkt.inject.live_frames import Holder
 from perpkt.instruments.live import pinned
+from perpkt.readings import Readings
 from perpkt.result import Call
 from perpkt.wire.programs import DIALS
 from rivals import RIVALS, shipped

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perpkt.analysis import Readings, per_packet
+from perpkt.readings import Readings, per_packet
 from perpkt.result import Call
 from perpkt.stats import location
 from perpkt.stats.interval import bootstrap_t

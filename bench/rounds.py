@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from perpkt.analysis import per_packet
 from perpkt.inject.live_frames import Holder
 from perpkt.measure import sizing
 from perpkt.measure.call import Caller
 from perpkt.measure.schedule import Slot
+from perpkt.readings import per_packet
 from perpkt.result import Call
 from perpkt.spec import Path, Plan
 from perpkt.stats.location import quiet_mode_median

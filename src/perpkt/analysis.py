@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from perpkt.errors import TooNoisy
-from perpkt.result import Call, Caveat, Estimate, Missing, Result
+from perpkt.readings import Locator, Readings, per_packet
+from perpkt.result import Caveat, Estimate, Missing, Result
 from perpkt.spec import Path, Plan, Record
 from perpkt.stats import location
 from perpkt.stats.interval import bootstrap_t
@@ -24,6 +25,7 @@ from perpkt.stats.location import Floats
 
 # With fewer quiet windows than this share, what looks quiet is chance.
 _TOO_FEW_QUIET = 0.03
+_REMEDY = "end what else runs on this machine, or take another --cpu"
 # Steal, and involuntary switches a second, that are worth a word.
 _MUCH_STEAL, _MANY_SWITCHES = 0.02, 100.0
 # What the smallest difference seen with 80 % power is, in half widths of a 95 % interval:
@@ -31,12 +33,10 @@ _MUCH_STEAL, _MANY_SWITCHES = 0.02, 100.0
 _POWER_FACTOR = 1.43
 # Candidates for the estimator may differ by this much, or this share of the difference, or an
 # interval's width, before that is a reason to doubt.
-_AGREEMENT_NS, _AGREEMENT_SHARE = 0.5, 0.005
+_AGREEMENT_NS, _AGREEMENT_SHARE = 0.5, 0.01
 _FEW_QUIET = 0.25
 
-Locator = Callable[[Floats], float]
 _CANDIDATES: dict[str, Locator] = {
-    "2 % quantile": lambda windows: location.low_quantile(windows, 0.02),
     "5 % quantile": lambda windows: location.low_quantile(windows, 0.05),
     "10 % quantile": lambda windows: location.low_quantile(windows, 0.10),
     "25 % quantile": lambda windows: location.low_quantile(windows, 0.25),
@@ -87,61 +87,34 @@ class Summary(Record, frozen=True):
     caveats: tuple[Caveat, ...]
 
 
-def per_packet(call: Call) -> Floats:
-    """A call's windows in ns/packet."""
-    return np.asarray(call.windows_ns, dtype=float) / call.window_packets
-
-
-class Readings:
-    """One location for each call, by path, copy and round: what differences are made of.
-
-    Rounds may be added while a run goes on; `locate` reads one call's windows.
-    """
-
-    def __init__(self, rounds: Iterable[Sequence[Call]] = (), locate: Locator = location.quiet_mode_median) -> None:
-        self._locate = locate
-        self._located: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)
-        self.rounds = 0
-        for calls in rounds:
-            self.add(calls)
-
-    def add(self, calls: Sequence[Call]) -> None:
-        """Add one round."""
-        for call in calls:
-            self._located[call.path].append((self.rounds, call.copy, self._locate(per_packet(call))))
-        self.rounds += 1
-
-    def of(self, path: str, copy: int | None = None) -> Floats:
-        """The mean of the path's quiet calls in each round, NaN where there was none; `copy` None: of all copies."""
-        calls = self._quiet(path)
-        kept = calls if copy is None else calls[calls[:, 1] == copy]
-        rounds = kept[:, 0].astype(np.int64)
-        sums = np.bincount(rounds, kept[:, 2], self.rounds)
-        counts = np.bincount(rounds, minlength=self.rounds)
-        means: Floats = np.divide(sums, counts, out=np.full(self.rounds, math.nan), where=counts > 0)
-        return means
-
-    def _quiet(self, path: str) -> Floats:
-        """Rows of round, copy, location. What is quiet is judged over all copies, so that it is the same for each."""
-        calls = np.array(self._located[path], dtype=float).reshape(-1, 3)
-        return calls[calls[:, 2] <= location.quiet_limit(calls[:, 2])] if len(calls) else calls
-
-    def is_pair(self, path: str) -> bool:
-        """Whether the path was measured as an A/A pair."""
-        return any(copy == 1 for _, copy, _ in self._located[path])
-
-    def quiet_calls(self, path: str) -> float:
-        """The share of the path's calls that were quiet."""
-        calls = len(self._located[path])
-        return len(self._quiet(path)) / calls if calls else 0.0
-
-
 def _estimate(values: Floats) -> Estimate:
     return Estimate(*bootstrap_t(values[~np.isnan(values)]))
 
 
 def _names(plan: Plan, readings: Readings) -> list[str]:
     return [path.name for path in plan.paths if readings.quiet_calls(path.name) > 0]
+
+
+def _quiet_windows(result: Result, readings: Readings, name: str) -> float:
+    """The share of a path's windows that are at most QUIET_ABOVE over its cost."""
+    limit = (1 + location.QUIET_ABOVE) * _estimate(readings.of(name)).value
+    windows = np.concatenate([per_packet(call) for call in result.calls if call.path == name])
+    return float(np.mean(windows <= limit))
+
+
+def _too_noisy(result: Result, readings: Readings) -> tuple[Missing, ...]:
+    """The paths whose cost can't be read; TooNoisy if the reference is among them, or nothing is left."""
+    plan, names = result.heading.plan, _names(result.heading.plan, readings)
+    shares = {name: _quiet_windows(result, readings, name) for name in names}
+    reasons = {
+        name: f"only {share:.1%} of its windows ran undisturbed, so its cost can't be read"
+        for name, share in shares.items()
+        if share < _TOO_FEW_QUIET
+    }
+    if plan.reference in reasons or len(reasons) == len(names):
+        name = plan.reference if plan.reference in reasons else names[0]
+        raise TooNoisy(f"{name}: {reasons[name]}: {_REMEDY}")
+    return tuple(Missing(name, reason, _REMEDY) for name, reason in reasons.items())
 
 
 def widest_ns(plan: Plan, readings: Readings) -> float:
@@ -165,8 +138,9 @@ def summarise(result: Result) -> Summary:
     names = _names(plan, readings)
     if not names:
         raise TooNoisy("nothing was measured: not one round was completed; give it more --time")
+    noisy = _too_noisy(result, readings)
+    names = [name for name in names if name not in {one.name for one in noisy}]
     rows = tuple(_row(result, readings, name, before) for name, before in zip(names, [None, *names], strict=False))
-    _check_quiet(rows)
     pairs = tuple(
         SamePath(name, _estimate(readings.of(name, 0) - readings.of(name, 1)))
         for name in names
@@ -182,18 +156,9 @@ def summarise(result: Result) -> Summary:
         testbeds=len({call.testbed for call in calls}),
         duration_s=result.duration_s,
         timed_share=_timed_share(result),
-        unavailable=result.heading.unavailable,
+        unavailable=(*result.heading.unavailable, *noisy),
         caveats=(*result.heading.caveats, *_caveats(result, readings, rows, pairs)),
     )
-
-
-def _check_quiet(rows: Sequence[Row]) -> None:
-    noisiest = min(rows, key=lambda row: row.quiet_share)
-    if noisiest.quiet_share < _TOO_FEW_QUIET:
-        raise TooNoisy(
-            f"{noisiest.name}: only {noisiest.quiet_share:.1%} of its windows ran undisturbed, so no cost can be read: "
-            "end what else runs on this machine, or take another --cpu"
-        )
 
 
 def _row(result: Result, readings: Readings, name: str, before: str | None) -> Row:
@@ -216,7 +181,7 @@ def _row(result: Result, readings: Readings, name: str, before: str | None) -> R
         fate=_totals(call.fate for call in calls),
         witness={fate.reason: str(fate.counter) for fate in path.fates},
         road=road(path, plan.batch),
-        quiet_share=float(np.mean(windows <= (1 + location.QUIET_ABOVE) * cost.value)),
+        quiet_share=_quiet_windows(result, readings, name),
     )
 
 

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from perpkt import static_keys
 from perpkt.errors import HostError, KernelError, NotPermitted, PerpktError, Unsupported
 from perpkt.inject.live_frames import Holder
-from perpkt.kernel import proc
+from perpkt.kernel import proc, signals
 from perpkt.result import Host, Missing
 from perpkt.spec import (
     U32,
@@ -178,6 +178,7 @@ def _try_group(label: str, lasting: Sequence[Stage], members: Sequence[Path]) ->
 
 
 def _try_path(testbed: Testbed, path: Path) -> Missing | None:
+    signals.check()
     try:
         with testbed.attached(path) as attachment:
             attachment.snapshot(attachment.counters())

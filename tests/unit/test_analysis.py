@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from perpkt import analysis
-from perpkt.analysis import Readings, Row, Summary, summarise, widest_ns
+from perpkt.analysis import Row, Summary, summarise, widest_ns
 from perpkt.errors import TooNoisy
+from perpkt.readings import Readings
 from perpkt.result import Call, Result
 from perpkt.stats.location import Floats
 from perpkt.testing import sample_call, sample_result
@@ -213,19 +214,33 @@ def test_caveats_of_disturbance(changes: dict[str, int], said: set[str]) -> None
     assert codes(summarise(disturbed(**changes))) == said
 
 
-def restless(rng: random.Random) -> Call:
+def restless(rng: random.Random, path: str) -> Call:
     """A call without a quiet mode, and mostly slowed down as a whole."""
     slow = 1.0 if rng.random() < 0.15 else rng.uniform(1.5, 3)
-    return sample_call(INGRESS, [round(WINDOW * 305 * slow * rng.uniform(1, 3)) for _ in range(WINDOWS)])
+    return sample_call(path, [round(WINDOW * 305 * slow * rng.uniform(1, 3)) for _ in range(WINDOWS)])
 
 
-def test_too_noisy() -> None:
-    """Where next to no window is quiet there is no cost: TooNoisy, with the path."""
+def with_restless(path: str) -> Result:
+    """A result in which next to no window of `path` is quiet."""
     rng = random.Random(1)  # noqa: S311 - figures, no secrets
     result = measured(Noise())
-    noisy = tuple(tuple(restless(rng) if one.path == INGRESS else one for one in calls) for calls in result.rounds)
-    with pytest.raises(TooNoisy, match=f"^{INGRESS}: only .* ran undisturbed"):
-        summarise(replace(result, rounds=noisy))
+    noisy = tuple(tuple(restless(rng, path) if one.path == path else one for one in calls) for calls in result.rounds)
+    return replace(result, rounds=noisy)
+
+
+def test_too_noisy_a_path() -> None:
+    """Where next to no window is quiet a path has no cost: it is named as not measured, with what would help."""
+    summary = summarise(with_restless(INGRESS))
+    assert [one.name for one in summary.rows] == [REFERENCE, U32]
+    assert [one.name for one in summary.unavailable] == [INGRESS]
+    assert "ran undisturbed" in summary.unavailable[0].reason
+    assert "--cpu" in summary.unavailable[0].remedy
+
+
+def test_too_noisy_a_reference() -> None:
+    """Without the reference there is nothing to say: TooNoisy, with its name."""
+    with pytest.raises(TooNoisy, match=f"^{REFERENCE}: only .* ran undisturbed"):
+        summarise(with_restless(REFERENCE))
 
 
 @pytest.mark.parametrize("result", [Result(HEADING), Result(HEADING, ((),))], ids=["no round", "an empty round"])

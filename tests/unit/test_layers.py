@@ -21,7 +21,7 @@ PACKAGE = Path(perpkt.__file__).parent
 LAYERS: tuple[dict[str, set[str]], ...] = (
     {"errors": set(), "spec": {"errors"}, "result": {"errors", "spec"}},
     {"wire": set(), "paths": {"wire"}},
-    {"stats": set(), "analysis": {"stats"}, "report": {"analysis"}, "store": set()},
+    {"stats": set(), "readings": {"stats"}, "analysis": {"stats", "readings"}, "report": {"analysis"}, "store": set()},
     {"kernel": set()},
     {
         "inject": set(),

@@ -7,6 +7,7 @@ import msgspec
 from perpkt import probe
 from perpkt.errors import Unsupported
 from perpkt.instruments import live
+from perpkt.kernel import signals
 from perpkt.result import Result
 from perpkt.spec import Plan
 
@@ -17,6 +18,11 @@ def measure(plan: Plan, observer: live.Observer | None = None) -> Result:
     Raises HostError where it can't work here, or where a path that the plan names by itself can't be
     built; a ladder's paths that can't are left out, with the reason.
     """
+    with signals.deferred():
+        return _measure(plan, observer)
+
+
+def _measure(plan: Plan, observer: live.Observer | None) -> Result:
     probe.check_live()
     available, missing = probe.availability(plan.paths)
     named = set(plan.named)

@@ -13,7 +13,6 @@ from typing import Protocol
 import msgspec
 
 from perpkt import probe, static_keys
-from perpkt.analysis import per_packet
 from perpkt.errors import UsageError
 from perpkt.inject.live_frames import Holder
 from perpkt.kernel import netns, proc
@@ -22,6 +21,7 @@ from perpkt.measure.call import Caller, Stopwatch
 from perpkt.measure.schedule import Group, Slot
 from perpkt.measure.session import Session
 from perpkt.paths import LADDERS
+from perpkt.readings import per_packet
 from perpkt.result import Call, Caveat, Heading, Missing, Result, Verification
 from perpkt.spec import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES, Path, Plan, by_lasting
 from perpkt.stats.location import quiet_mode_median

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from perpkt.errors import HostError, WrongFate
 from perpkt.inject.live_frames import WINDOW_PACKETS, Injection, LiveFrames
-from perpkt.kernel import bpf, proc
+from perpkt.kernel import bpf, proc, signals
 from perpkt.kernel.drop_reasons import DropReasons, netns_cookie
 from perpkt.measure import account, sizing
 from perpkt.measure.schedule import Slot
@@ -56,6 +56,7 @@ class Caller:
     def timed(self, testbed: Testbed, number: int, slot: Slot) -> Call:
         """Attach the path, send its frames, account for each of them, take it away."""
         path = slot.path
+        signals.check()
         with testbed.attached(path) as attachment:
             self._warm_up(path, attachment)
             before, disturbed = attachment.snapshot(attachment.counters()), self._disturbances()
@@ -94,6 +95,7 @@ class Caller:
     def verified(self, testbed: Testbed, path: Path) -> Verification:
         """Send a few thousand frames with every witness on; raises WrongFate or PacketsLost."""
         packets = sizing.PROBE_PACKETS
+        signals.check()
         with testbed.attached(path) as attachment:
             self._warm_up(path, attachment)
             counters = [*attachment.counters(), *path.crossed, *path.silent]

@@ -7,8 +7,10 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from perpkt.analysis import Readings, widest_ns
+from perpkt.analysis import widest_ns
+from perpkt.kernel import signals
 from perpkt.measure.schedule import Group, round_order
+from perpkt.readings import Readings
 from perpkt.result import Call
 from perpkt.spec import Plan
 
@@ -40,6 +42,7 @@ class Session:
         start = self._clock()
         looks = list(LOOKS)
         while not self._is_over(self._clock() - start, looks):
+            signals.check()
             order = round_order(self._plan.paths, same_path, packets, visits, self._random)
             calls = self._runner.run_round(order)
             self.readings.add(calls)

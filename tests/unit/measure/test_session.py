@@ -8,10 +8,10 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from perpkt.analysis import Readings
 from perpkt.measure import session
 from perpkt.measure.schedule import Group, Slot
 from perpkt.measure.session import Session
+from perpkt.readings import Readings
 from perpkt.result import Call
 from perpkt.spec import Plan
 from perpkt.testing import SAMPLE_COSTS_NS, FakeClock, ScriptedRunner, sample_call, sample_plan
