@@ -1,5 +1,21 @@
-"""`python -m perpkt`."""
+"""The console script, and `python -m perpkt`."""
 
-from perpkt.cli.main import entry
+import sys
+from typing import NoReturn
 
-entry()
+INTERRUPTED = 130
+
+
+def entry() -> NoReturn:
+    """Run the command line. A Ctrl-C while it is still being imported is one like any other."""
+    try:
+        from perpkt.cli.main import main  # noqa: PLC0415 - inside the try
+
+        code = main(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    entry()

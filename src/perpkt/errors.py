@@ -25,7 +25,10 @@ A message says the act, the object, the kernel's own words, and the next step.
 
 from __future__ import annotations
 
+import errno
 import os
+
+_LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EAGAIN)
 
 
 class PerpktError(Exception):
@@ -68,10 +71,15 @@ class KernelError(PerpktError):
 
     exit_code = 4
 
-    def __init__(self, act: str, errno: int, words: str = "") -> None:
-        reason = words or os.strerror(errno)
+    def __init__(self, act: str, number: int, words: str = "") -> None:
+        reason = words or os.strerror(number)
         super().__init__(f"{act}: {reason}")
-        self.errno = errno
+        self.errno = number
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether a limit of this process or machine was met: it says nothing of what the kernel can do."""
+        return self.errno in _LIMITS
 
 
 class BpfError(KernelError):

@@ -6,6 +6,8 @@ import secrets
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
+import msgspec
+
 from perpkt.errors import UsageError
 from perpkt.instruments import choose
 from perpkt.instruments.live import Observer
@@ -38,24 +40,32 @@ def make_plan(
     look when every difference's 95 % interval is that narrow. `frame_bytes`: Ethernet header
     included, FCS not. `seed`: of the order of calls; a random one is drawn, and kept in the result.
     """
-    names = [names] if isinstance(names, str) else list(dict.fromkeys(names))
+    names = [names] if isinstance(names, str) else list(names)
+    if not all(isinstance(name, str) for name in names):
+        raise UsageError(f"names of paths and ladders are text, not {names!r:.60}")
+    names = list(dict.fromkeys(names))
     if not names:
         raise UsageError("no path or ladder is named: `perpkt paths` lists them")
     paths, reference = select(names)
     ladders = tuple(name for name in names if isinstance(find(name), Ladder))
-    return Plan(
-        ladders=ladders,
-        named=tuple(name for name in names if name not in ladders),
-        paths=paths,
-        reference=reference,
-        time_s=_default_time_s(paths, rounds, precision_ns) if time_s is None else time_s,
-        seed=secrets.randbelow(1 << 31) if seed is None else seed,
-        rounds=rounds,
-        precision_ns=precision_ns,
-        cpu=cpu,
-        frame_bytes=frame_bytes,
-        batch=batch,
-    )
+    try:
+        plan = Plan(
+            ladders=ladders,
+            named=tuple(name for name in names if name not in ladders),
+            paths=paths,
+            reference=reference,
+            time_s=_default_time_s(paths, rounds, precision_ns) if time_s is None else time_s,
+            seed=secrets.randbelow(1 << 31) if seed is None else seed,
+            rounds=rounds,
+            precision_ns=precision_ns,
+            cpu=cpu,
+            frame_bytes=frame_bytes,
+            batch=batch,
+        )
+        # msgspec checks types when it decodes, and a caller may have given others
+        return msgspec.convert(msgspec.to_builtins(plan), Plan)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise UsageError(f"an option is of another type than it must be: {error}") from None
 
 
 def _default_time_s(paths: Sequence[Path], rounds: int | None, precision_ns: float | None) -> float:

@@ -77,9 +77,15 @@ def host() -> Host:
         virtualisation=virtualisation(),
         lsms=proc.read_or("/sys/kernel/security/lsm", "unknown"),
         cgroup_bpf="on" if _has_config("CONFIG_CGROUP_BPF") else "unknown",
-        bpf_jit=proc.read_or("/proc/sys/net/core/bpf_jit_enable", "unknown"),
+        bpf_jit=_jit(),
         perpkt=own_version(),
     )
+
+
+def _jit() -> str:
+    enabled = proc.read_or("/proc/sys/net/core/bpf_jit_enable", "unknown")
+    hardened = proc.read_or("/proc/sys/net/core/bpf_jit_harden", "0")
+    return enabled if hardened == "0" else f"{enabled}, hardened {hardened}"
 
 
 def own_version() -> str:
@@ -141,6 +147,8 @@ def check_live() -> None:
         with contextlib.closing(Holder("probe")) as holder, holder.injector() as injector:
             injector.try_out()
     except KernelError as error:
+        if error.is_limit:
+            raise
         raise Unsupported(
             f"this kernel sends no live XDP frames: {error}",
             "Live frames need Linux 5.18 or later with CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_VETH; "
@@ -190,6 +198,8 @@ def _try_path(testbed: Testbed, path: Path) -> Missing | None:
 def _missing(path: Path, stages: Sequence[Stage], error: PerpktError) -> Missing:
     if isinstance(error, HostError):
         return Missing(path.name, error.reason, error.remedy)
+    if isinstance(error, KernelError) and error.is_limit:
+        raise error
     # the last stage of a kind with a remedy is what the path adds
     remedies = [_REMEDIES[type(stage)] for stage in stages if type(stage) in _REMEDIES]
     return Missing(path.name, str(error), remedies[-1] if remedies else "")

@@ -170,8 +170,8 @@ class Flow(Record, frozen=True):
     to: Literal["device", "other-host"] = "device"
     source: str = "198.18.0.2"
     destinations: tuple[str, str] = ("198.18.0.1", "198.18.0.3")
-    source_port: int = 9
-    destination_port: int = 9
+    source_port: int = 9009
+    destination_port: int = 9009
 
 
 class Path(Record, frozen=True):
@@ -269,4 +269,4 @@ def by_lasting(paths: Iterable[Path]) -> dict[tuple[Stage, ...], list[Path]]:
 
 def _within(option: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
-        raise UsageError(f"{option} {value:g}: must be from {low:g} to {high:g}")
+        raise UsageError(f"{option} {str(value)[:40]}: must be from {low:g} to {high:g}")

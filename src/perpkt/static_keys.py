@@ -1,7 +1,8 @@
 """Machine-wide static keys that others hold on: in any namespace they make code run in all of them.
 
 An ingress or clsact qdisc and a tcx program switch ingress_needed_key on, a legacy iptables table
-or an nftables base chain a netfilter hook's key, generic XDP its own. What can't be seen: sockets with
+or an nftables base chain a netfilter hook's key, generic XDP its own, kernel.bpf_stats_enabled that of run
+statistics. What can't be seen: sockets with
 time stamps (netstamp_needed_key), RPS, and namespaces that are neither named nor some process's.
 Reading changes nothing: iptables itself, which registers a table by being asked, is never run.
 """
@@ -15,15 +16,16 @@ import shutil
 from collections.abc import Iterator
 
 from perpkt.errors import HostError, KernelError
-from perpkt.kernel import bpf, libc, proc
+from perpkt.kernel import bpf, libc, owner, proc
 from perpkt.kernel.command import run, search_path
-from perpkt.kernel.netns import RUN_NETNS, is_own_kind
+from perpkt.kernel.netns import RUN_NETNS, named
 from perpkt.spec import Record
 
 _MOST_NAMESPACES = 64
 
 
 INGRESS, NETFILTER, GENERIC_XDP = "ingress_needed_key", "nf_hooks_needed", "generic_xdp_needed_key"
+RUN_STATISTICS = "bpf_stats_enabled_key"
 
 
 class Held(Record, frozen=True):
@@ -35,13 +37,17 @@ class Held(Record, frozen=True):
 
 def held_by_others() -> list[Held]:
     """All that can be seen."""
-    return [*(Held(key, f"{by} in {where}") for where, fd in _namespaces() for key, by in _held_in(fd)), *_tcx()]
+    return [
+        *(Held(key, f"{by} in {where}") for where, fd in _namespaces() for key, by in _held_in(fd)),
+        *_tcx(),
+        *_statistics(),
+    ]
 
 
 def _candidates() -> Iterator[tuple[str, str]]:
     yield "this namespace", "/proc/self/ns/net"
     for name in sorted(os.listdir(RUN_NETNS)) if RUN_NETNS.is_dir() else []:
-        if not is_own_kind(name):
+        if owner.parse(name) is None:
             yield f"namespace {name}", str(RUN_NETNS / name)
     for pid in sorted((entry for entry in os.listdir("/proc") if entry.isdigit()), key=int):
         yield f"the namespace of process {pid}", f"/proc/{pid}/ns/net"
@@ -49,17 +55,27 @@ def _candidates() -> Iterator[tuple[str, str]]:
 
 def _namespaces() -> Iterator[tuple[str, int]]:
     """(name, descriptor) of each network namespace that can be found, the own one first; perpkt's left out."""
-    seen: set[int] = set()
+    seen = _inodes_of_perpkt()
+    most = len(seen) + _MOST_NAMESPACES
     for name, path in _candidates():
         with contextlib.suppress(OSError):
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 inode = os.fstat(fd).st_ino
-                if inode not in seen and len(seen) < _MOST_NAMESPACES:
+                if inode not in seen and len(seen) < most:
                     seen.add(inode)
                     yield name, fd
             finally:
                 os.close(fd)
+
+
+def _inodes_of_perpkt() -> set[int]:
+    """The namespaces of perpkt runs: a process of theirs may be in one just now, with a qdisc in it."""
+    inodes = set()
+    for name, _, _ in named():
+        with contextlib.suppress(OSError):
+            inodes.add(os.stat(RUN_NETNS / name).st_ino)
+    return inodes
 
 
 def _held_in(fd: int) -> list[tuple[str, str]]:
@@ -100,3 +116,9 @@ def _tcx() -> list[Held]:
     except KernelError:
         return []
     return [Held(INGRESS, f"{count} tcx or netkit program{'s' if count > 1 else ''} (BPF links)")] if count else []
+
+
+def _statistics() -> list[Held]:
+    """Counting program runs takes two clock reads a run: more than most programs."""
+    switched = proc.read_or("/proc/sys/kernel/bpf_stats_enabled", "0")
+    return [Held(RUN_STATISTICS, "sysctl kernel.bpf_stats_enabled")] if switched != "0" else []

@@ -1,27 +1,19 @@
-"""Result <-> one JSON document file: written round by round, read whole, merged only when alike."""
+"""Result <-> one JSON document file: saved and read whole, merged only when alike."""
 
 from __future__ import annotations
 
 import os
-import stat
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from perpkt.errors import Incomparable, OutputError, ResultError, SchemaMismatch, UsageError
+from perpkt.errors import Incomparable, ResultError, SchemaMismatch, UsageError
 from perpkt.result import SCHEMA, Call, Heading, Result
+from perpkt.result_file import FORMAT, ResultFile
 from perpkt.spec import Plan, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-# History of the schema:
-#   1  the first: format, schema, heading, rounds. `rounds` is last, so that a round is added at the tail.
-
-FORMAT = "perpkt-result"
-_TAIL = b"\n]}\n"
-# Opened by these names, a redirected stdout would be written from its first byte on: what `>>` keeps would be lost.
-_STREAMS = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
 
 _SAME_HOST = ("kernel", "kernel_version", "machine", "cpu_model", "boot_id")
 _FREE_PLAN = ("seed", "time_s", "rounds", "precision_ns")
@@ -40,118 +32,6 @@ class _Document(Record, frozen=True):
     schema: int
     heading: Heading
     rounds: tuple[tuple[Call, ...], ...]
-
-
-class ResultFile:
-    """A result file while its run lasts: a whole JSON document after every round.
-
-    What is not a regular file (a pipe, a terminal) gets the document in one piece when it is closed.
-    """
-
-    def __init__(self, path: str, fd: int, head: bytes) -> None:
-        self.path = path
-        self._fd = fd
-        self._head = head
-        self._in_place = path not in _STREAMS and stat.S_ISREG(os.fstat(fd).st_mode)
-        self._held: list[bytes] = []
-
-    @classmethod
-    def create(cls, path: str | os.PathLike[str], heading: Heading) -> Self:
-        """Opens (and empties) the file and writes the heading; OutputError if that can't be done."""
-        name = os.fspath(path)
-        label = b'{"format":"%b","schema":%d,\n"heading":' % (FORMAT.encode(), SCHEMA)
-        file = cls(name, _open(name), label + msgspec.json.encode(heading) + b',\n"rounds":[')
-        try:
-            file._begin()
-        except BaseException:
-            os.close(file._fd)
-            raise
-        return file
-
-    def append(self, calls: Sequence[Call]) -> None:
-        """Adds one round; when it can't be written, the file is left as it was before."""
-        piece = b"\n" + msgspec.json.encode(tuple(calls))
-        if not self._in_place:
-            self._held.append(piece)
-            return
-        # The size is asked for, not remembered: an interrupt between write and bookkeeping can't make it wrong.
-        end = os.fstat(self._fd).st_size - len(_TAIL)
-        if end < len(self._head):
-            raise OutputError(f"{self.path}: was cut by another program while the run wrote to it; write elsewhere")
-        comma = b"," if end > len(self._head) else b""
-        self._overwrite(comma + piece + _TAIL, end)
-
-    def close(self) -> None:
-        """Ends the file; a stream gets the document now. A second close does nothing."""
-        fd, self._fd = self._fd, -1
-        if fd < 0:
-            return
-        try:
-            try:
-                _write_all(fd, b"" if self._in_place else self._head + b",".join(self._held) + _TAIL)
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise OutputError(f"write {self.path}: {error.strerror}; the result is lost: write elsewhere") from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        try:
-            self.close()
-        except OutputError as second:
-            if error is None:
-                raise
-            error.add_note(str(second))
-
-    def _begin(self) -> None:
-        try:
-            if self._in_place:
-                os.ftruncate(self._fd, 0)
-                _write_all(self._fd, self._head + _TAIL)
-            else:
-                # Nothing is written, but /dev/full says no already here, before anything is measured.
-                os.write(self._fd, b"")
-        except OSError as error:
-            raise OutputError(f"write {self.path}: {error.strerror}; nothing was measured: write elsewhere") from error
-
-    def _overwrite(self, data: bytes, end: int) -> None:
-        # One write: the process can be killed before it or after it, but for the instant that the kernel copies.
-        try:
-            written = os.pwrite(self._fd, data, end)
-        except OSError as error:
-            raise self._restored(end, str(error.strerror)) from error
-        if written != len(data):
-            raise self._restored(end, f"only {written} of {len(data)} bytes were written")
-
-    def _restored(self, end: int, reason: str) -> OutputError:
-        """The file cut back to its former rounds, and the error that says so."""
-        kept = "what was measured before is in the file; free some space, or write elsewhere"
-        try:
-            os.ftruncate(self._fd, end + len(_TAIL))
-            os.pwrite(self._fd, _TAIL, end)
-        except OSError as error:
-            kept = f"and the file could not be put back ({error.strerror}): do not use it"
-        return OutputError(f"write round to {self.path}: {reason}; {kept}")
-
-
-def check_writable(path: str | os.PathLike[str]) -> None:
-    """OutputError if `path` can't be written; a file that is there stays as it is, and none is left behind."""
-    name = os.fspath(path)
-    existed = os.path.exists(name)
-    # A pipe's reader would take an open and close for the end of its input.
-    if name in _STREAMS or (existed and stat.S_ISFIFO(os.stat(name).st_mode)):
-        return
-    fd = _open(name)
-    try:
-        os.write(fd, b"")
-    except OSError as error:
-        raise OutputError(f"write {name}: {error.strerror}; write elsewhere") from error
-    finally:
-        os.close(fd)
-        if not existed:
-            os.unlink(os.path.realpath(name))
 
 
 def save(result: Result, path: str | os.PathLike[str]) -> None:
@@ -191,20 +71,6 @@ def merge(results: Sequence[Result]) -> Result:
             raise Incomparable("merge: the results differ in " + "; ".join(unlike))
     _refuse_repeats(results)
     return Result(_merged_heading([result.heading for result in results]), tuple(_shifted(results)))
-
-
-def _open(name: str) -> int:
-    try:
-        if name in _STREAMS:
-            return os.dup(_STREAMS[name])
-        return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise OutputError(f"open {name} to write: {error.strerror}; give another path") from error
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(fd, data) :]
 
 
 def _read(name: str) -> bytes:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import singledispatchmethod
 
+from perpkt import teardown
 from perpkt.errors import MeasurementError, NotSettled
 from perpkt.kernel import bpf, cls_bpf, proc
 from perpkt.kernel.command import run
@@ -37,9 +38,9 @@ class Testbed:
     def built(self) -> Iterator[None]:
         """The namespaces exist for the length of the block; after it their devices are gone, not only asked to go."""
         with contextlib.ExitStack() as stack:
-            stack.callback(self.namespaces["peer"].delete)
+            teardown.push(stack, self.namespaces["peer"].delete)
             self.namespaces["peer"].create()
-            stack.callback(self._end_dut)
+            teardown.push(stack, self._end_dut)
             self.namespaces["dut"].create()
             for stage in self._lasting:
                 self._make(stage)
@@ -129,7 +130,7 @@ class Attachment:
     @singledispatchmethod
     def attach(self, stage: Stage) -> None:
         """Add one stage, and see to it that it goes with the block."""
-        self._stack.callback(self._testbed.run, render.undo(stage))
+        teardown.push(self._stack, lambda: self._testbed.run(render.undo(stage)))
         self._testbed.run(render.build(stage))
 
     @attach.register

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from perpkt.errors import MeasurementError, PacketsLost, WrongFate
 from perpkt.experiment import make_plan
 from perpkt.inject.live_frames import WINDOW_PACKETS, Holder
 from perpkt.kernel import netns as namespaces
-from perpkt.kernel import proc
+from perpkt.kernel import owner, proc
 from perpkt.measure import account
 from perpkt.measure.call import Caller
 from perpkt.measure.schedule import Slot
@@ -137,8 +136,7 @@ def test_a_testbed_is_gone_after_its_block_even_when_it_failed() -> None:
     """An error inside leaves no namespace, and is not masked."""
     with pytest.raises(MeasurementError, match="on purpose"), bed(BY_NAME["rx/other-host"]):
         raise MeasurementError("on purpose")
-    own = namespaces.own_name("test")
-    assert not [name for name in os.listdir("/run/netns") if name.startswith(own)]
+    assert not [name for name, whose, _ in namespaces.named() if whose == owner.own()]
 
 
 def test_a_legacy_table_stays_in_its_namespace(caller: Caller) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from perpkt.kernel import netns
+
 PERPKT = [sys.executable, "-m", "perpkt"]
 
 
@@ -43,15 +45,11 @@ def host_state() -> dict[str, str]:
         "qdiscs": _output("tc", "qdisc", "show"),
         "nft": _output("nft", "list", "ruleset"),
         "tables": Path("/proc/net/ip_tables_names").read_text(),
-        "namespaces": "\n".join(name for name in _names() if name.startswith("perpkt-")),
+        "namespaces": "\n".join(netns.ownerless()),
         "pinned": "\n".join(sorted(str(path) for path in Path("/sys/fs/bpf").rglob("*"))),
         "temporary": "\n".join(sorted(str(path) for path in Path(tempfile.gettempdir()).glob("*perpkt*"))),
         **sysctls,
     }
-
-
-def _names() -> list[str]:
-    return sorted(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else []
 
 
 @pytest.fixture(autouse=True)

@@ -8,11 +8,13 @@ import random
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from perpkt.kernel import netns
+from perpkt import experiment
+from perpkt.kernel import netns, owner
 from perpkt.store import load
 from tests.root.conftest import PERPKT, host_state, perpkt
 
@@ -77,14 +79,14 @@ def test_an_interrupted_run_keeps_and_reports_what_it_measured(number: signal.Si
     """Ctrl-C or SIGTERM: exit 130, the report of the rounds so far, and a file that loads."""
     path = tmp_path / "r.json"
     words = [*PERPKT, "run", "ingress", "--time", "60", "-o", str(path)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         _wait_for_rounds(path, 2)
-        run.send_signal(number)
-        out, err = run.communicate(timeout=30)
-    assert run.returncode == 130, err
+        running.send_signal(number)
+        out, err = running.communicate(timeout=30)
+    assert running.returncode == 130, err
     assert "rx/other-host" in out
     assert len(load(path).rounds) >= 2
-    assert not _left_by(run.pid)
+    assert not _left_by(running.pid)
 
 
 def _wait_for_rounds(path: Path, rounds: int) -> None:
@@ -191,3 +193,37 @@ def test_a_disk_that_fills_up_keeps_the_rounds_that_fitted(tmp_path: Path) -> No
     assert "40 rounds" in done.stdout
     assert len(done.stderr.strip().splitlines()) == 1
     assert 0 < len(load(kept).rounds) < 40
+
+
+def test_a_run_that_was_stopped_and_continued_goes_on() -> None:
+    """SIGSTOP and SIGCONT (Ctrl-Z and fg) cut calls of live frames short; they are made again, and all adds up."""
+    words = [*PERPKT, "run", "ingress", "--time", "6", "--quiet", "--format", "json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        time.sleep(2.5)
+        for _ in range(10):
+            run.send_signal(signal.SIGSTOP)
+            time.sleep(0.02)
+            run.send_signal(signal.SIGCONT)
+            time.sleep(0.1)
+        out, err = run.communicate(timeout=60)
+    assert run.returncode == 0, err
+    assert all(sum(path["fate"].values()) == path["sent"] for path in json.loads(out)["paths"])
+
+
+def test_nohup_is_heeded() -> None:
+    """A run that was started with SIGHUP ignored goes on when the terminal goes."""
+    words = ["nohup", *PERPKT, "run", "rx/other-host", "--time", "4", "--quiet", "--format", "json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        time.sleep(2)
+        run.send_signal(signal.SIGHUP)
+        out, err = run.communicate(timeout=60)
+    assert run.returncode == 0, err
+    assert json.loads(out)["rounds"] > 2
+
+
+def test_two_threads_of_one_process_measure_at_once() -> None:
+    """Two runs in one process do not take each other's namespaces."""
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda name: experiment.run(name, rounds=3), ["rx/other-host", "rx/ingress"]))
+    assert [len(result.rounds) for result in results] == [3, 3]
+    assert not [name for name, whose, _ in netns.named() if whose == owner.own()]

@@ -21,11 +21,19 @@ PACKAGE = Path(perpkt.__file__).parent
 LAYERS: tuple[dict[str, set[str]], ...] = (
     {"errors": set(), "spec": {"errors"}, "result": {"errors", "spec"}},
     {"wire": set(), "paths": {"wire"}},
-    {"stats": set(), "readings": {"stats"}, "analysis": {"stats", "readings"}, "report": {"analysis"}, "store": set()},
+    {
+        "stats": set(),
+        "readings": {"stats"},
+        "analysis": {"stats", "readings"},
+        "report": {"analysis"},
+        "result_file": set(),
+        "store": {"result_file"},
+    },
     {"kernel": set()},
     {
-        "inject": set(),
-        "testbed": set(),
+        "teardown": set(),
+        "inject": {"teardown"},
+        "testbed": {"teardown"},
         "probe": {"inject", "testbed", "static_keys"},
         "static_keys": set(),
         "diagnosis": {"probe", "static_keys"},

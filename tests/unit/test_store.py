@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from perpkt import store
+from perpkt import result_file, store
 from perpkt.errors import Incomparable, OutputError, ResultError, SchemaMismatch
 from perpkt.result import SCHEMA, Caveat, Result
 from perpkt.testing import sample_result
@@ -65,7 +65,7 @@ def test_round_trip(saved: Path) -> None:
 def test_whole_after_each_round(tmp_path: Path) -> None:
     """After the heading and after every round the file is a document of the rounds so far."""
     path = tmp_path / "r.json"
-    with store.ResultFile.create(path, SAMPLE.heading) as file:
+    with result_file.ResultFile.create(path, SAMPLE.heading) as file:
         assert store.load(path) == Result(SAMPLE.heading)
         for count, calls in enumerate(SAMPLE.rounds, 1):
             file.append(calls)
@@ -82,7 +82,7 @@ def test_one_write_a_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         sizes.append(len(data))
         return pwrite(fd, data, at)
 
-    with store.ResultFile.create(tmp_path / "r.json", SAMPLE.heading) as file:
+    with result_file.ResultFile.create(tmp_path / "r.json", SAMPLE.heading) as file:
         monkeypatch.setattr(os, "pwrite", counted)
         file.append(SAMPLE.rounds[0])
     assert len(sizes) == 1
@@ -94,7 +94,7 @@ def test_killed_run_keeps_its_rounds(tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:
         try:
-            store.ResultFile.create(path, SAMPLE.heading).append(SAMPLE.rounds[0])
+            result_file.ResultFile.create(path, SAMPLE.heading).append(SAMPLE.rounds[0])
             os.kill(os.getpid(), signal.SIGKILL)
         finally:
             os._exit(1)
@@ -115,7 +115,7 @@ def test_full_disk_leaves_the_shorter_run(written: int | None, tmp_path: Path, m
             raise OSError(28, "No space left on device")
         return pwrite(fd, data[:written], at)
 
-    with store.ResultFile.create(path, SAMPLE.heading) as file:
+    with result_file.ResultFile.create(path, SAMPLE.heading) as file:
         file.append(SAMPLE.rounds[0])
         monkeypatch.setattr(os, "pwrite", full)
         with pytest.raises(OutputError, match=r"what was measured before is in the file") as caught:
@@ -140,7 +140,7 @@ def test_file_size_limit(tmp_path: Path, file_limit: int) -> None:
     """When the kernel itself cuts a write short, every round before it is kept."""
     path = tmp_path / "r.json"
     kept = 0
-    with store.ResultFile.create(path, SAMPLE.heading) as file:
+    with result_file.ResultFile.create(path, SAMPLE.heading) as file:
         while path.stat().st_size + 1500 < file_limit:
             file.append(SAMPLE.rounds[0])
             kept += 1
@@ -162,16 +162,16 @@ def test_unwritable_target(target: str, tmp_path: Path) -> None:
     """A target that can't be written is an OutputError before anything is measured."""
     path = target if target.startswith("/dev") else str(tmp_path / target)
     with pytest.raises(OutputError, match=r"open|write"):
-        store.ResultFile.create(path, SAMPLE.heading)
+        result_file.ResultFile.create(path, SAMPLE.heading)
     with pytest.raises(OutputError, match=r"open|write"):
-        store.check_writable(path)
+        result_file.check_writable(path)
 
 
 def test_check_leaves_no_trace(saved: Path, tmp_path: Path) -> None:
     """Asking whether a path can be written neither changes nor makes a file."""
     before = saved.read_bytes()
-    store.check_writable(saved)
-    store.check_writable(tmp_path / "new.json")
+    result_file.check_writable(saved)
+    result_file.check_writable(tmp_path / "new.json")
     assert saved.read_bytes() == before
     assert os.listdir(tmp_path) == [saved.name]
 
@@ -194,7 +194,7 @@ def test_pipe_without_reader(tmp_path: Path) -> None:
     path = tmp_path / "fifo"
     os.mkfifo(path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    file = store.ResultFile.create(path, SAMPLE.heading)
+    file = result_file.ResultFile.create(path, SAMPLE.heading)
     os.close(reader)
     with pytest.raises(OutputError) as caught:
         file.close()
@@ -216,7 +216,7 @@ def test_first_error_is_not_masked(tmp_path: Path) -> None:
     path = tmp_path / "fifo"
     os.mkfifo(path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    file = store.ResultFile.create(path, SAMPLE.heading)
+    file = result_file.ResultFile.create(path, SAMPLE.heading)
     os.close(reader)
     first = KeyboardInterrupt()
     file.__exit__(KeyboardInterrupt, first, None)
@@ -374,3 +374,33 @@ def test_merge_refuses_repeats() -> None:
     for results in ([SAMPLE, SAMPLE], [store.merge([other, SAMPLE]), SAMPLE]):
         with pytest.raises(Incomparable, match="same round"):
             store.merge(results)
+
+
+def test_two_writers(tmp_path: Path) -> None:
+    """A file that one run writes to is refused to another, when it asks and when it begins."""
+    path = tmp_path / "r.json"
+    with result_file.ResultFile.create(path, SAMPLE.heading) as file:
+        file.append(SAMPLE.rounds[0])
+        with pytest.raises(OutputError, match="another run is writing"):
+            result_file.check_writable(path)
+        with pytest.raises(OutputError, match="another run is writing"):
+            result_file.ResultFile.create(path, SAMPLE.heading)
+    assert store.load(path).rounds == SAMPLE.rounds[:1]
+
+
+def test_strange_tail(tmp_path: Path) -> None:
+    """A file to which something else was appended is not written to any more."""
+    path = tmp_path / "r.json"
+    with result_file.ResultFile.create(path, SAMPLE.heading) as file:
+        with path.open("a") as other:
+            other.write("garbage")
+        with pytest.raises(OutputError, match="changed by another program"):
+            file.append(SAMPLE.rounds[0])
+
+
+def test_fifo_without_a_reader(tmp_path: Path) -> None:
+    """A FIFO that nobody reads is refused, not waited for."""
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    with pytest.raises(OutputError, match="No such device or address"):
+        result_file.ResultFile.create(path, SAMPLE.heading)

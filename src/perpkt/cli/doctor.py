@@ -37,9 +37,9 @@ def call(arguments: argparse.Namespace) -> int:
 
 
 def _clean(as_json: bool) -> int:
-    from perpkt.kernel.netns import reap
+    from perpkt.kernel.netns import clean
 
-    names = reap()
+    names = clean()
     if as_json:
         emit(json.dumps({"reaped": names}, indent=2))
     else:

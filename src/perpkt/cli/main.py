@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import os
 import signal
-import sys
 import tempfile
 import threading
 import time
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from perpkt.cli import doctor, paths, report, run
-from perpkt.cli.output import ReaderGone, complain, emit
+from perpkt.cli.output import ReaderGone, complain, complain_of, emit
 from perpkt.errors import PerpktError, UsageError
 
 INTERRUPTED = 130
@@ -29,7 +30,16 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """One line; the verb's --help is named."""
-        raise UsageError(f"{_nearer(message)} (see `{self.prog} --help`)")
+        raise UsageError(f"{_nearer(message, self.all_options())} (see `{self.prog} --help`)")
+
+    def all_options(self) -> set[str]:
+        """The long options of this parser and of its verbs."""
+        options: set[str] = set()
+        for action in self._actions:
+            options.update(option for option in action.option_strings if option.startswith("--"))
+            if isinstance(action.choices, dict):
+                options.update(*(one.all_options() for one in action.choices.values() if isinstance(one, Parser)))
+        return options
 
     def _print_message(self, message: str, file: object = None) -> None:
         """--help and --version, by the way that all output takes: a full disk or a reader gone is noticed."""
@@ -37,15 +47,21 @@ class Parser(argparse.ArgumentParser):
             emit(message)
 
 
-def _nearer(message: str) -> str:
-    """argparse's "invalid choice: 'x' (choose from 'a', 'b')" with a near one in place of the list."""
-    head, found, tail = message.partition(" (choose from ")
-    if not found:
-        return message
-    choices = [one.strip("' ") for one in tail.rstrip(")").split(",")]
-    wrong = head.rpartition("'")[0].rpartition("'")[2]
-    near = difflib.get_close_matches(wrong, choices, 1, 0.4)
-    return f"{head}: did you mean {near[0]}?" if near else message
+def _nearer(message: str, options: Iterable[str]) -> str:
+    """argparse's words, with the near choice or option in place of a list."""
+    head, _, tail = message.partition(" (choose from ")
+    if tail:
+        choices = [one.strip("' ") for one in tail.rstrip(")").split(",")]
+        return _with_near(head, head.rpartition("'")[0].rpartition("'")[2], choices) or message
+    unknown = message.removeprefix("unrecognized arguments: ").split()
+    if unknown and message.startswith("unrecognized") and unknown[0].startswith("-"):
+        return _with_near(message, unknown[0].partition("=")[0], options) or message
+    return message
+
+
+def _with_near(words: str, wrong: str, known: Iterable[str]) -> str | None:
+    near = difflib.get_close_matches(wrong.casefold(), list(known), 1, 0.6)
+    return f"{words}: did you mean {near[0]}?" if near else None
 
 
 def parser() -> Parser:
@@ -91,7 +107,7 @@ def main(argv: list[str]) -> int:
     except ReaderGone:
         return 0
     except PerpktError as error:
-        complain("\n".join([str(error), *getattr(error, "__notes__", [])]))
+        complain_of(error)
         return error.exit_code
     except KeyboardInterrupt:
         complain("interrupted")
@@ -106,7 +122,9 @@ def _heed_signals() -> None:
     """SIGTERM and SIGHUP end a run as Ctrl-C does. Only a process's first thread may say so."""
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _terminate)
+            # nohup has SIGHUP ignored, and means it
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, _terminate)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
@@ -120,18 +138,16 @@ def _fault(error: Exception) -> int:
 
 def _log(error: Exception) -> str:
     text = "".join(traceback.format_exception(error))
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "perpkt"
-    for folder in (home, Path(tempfile.gettempdir())):
-        path = folder / f"fault-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+    name = f"fault-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
+    for folder in (_state_folder, tempfile.gettempdir):
+        # RuntimeError: a user without a home
+        with contextlib.suppress(OSError, RuntimeError):
+            path = Path(folder()) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        except OSError:
-            continue
-        return str(path)
+            return str(path)
     return "what it was doing (no log file could be written)"
 
 
-def entry() -> NoReturn:
-    """The console script."""
-    sys.exit(main(sys.argv[1:]))
+def _state_folder() -> Path:
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "perpkt"

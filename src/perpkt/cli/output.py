@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
-from perpkt.errors import OutputError
+from perpkt.errors import HostError, OutputError, PerpktError
+
+_LONGEST = 2000
 
 
 class ReaderGone(Exception):
@@ -37,9 +40,35 @@ def _forget() -> None:
     os.close(null)
 
 
-def complain(text: str) -> None:
-    """A message on standard error, if there is one."""
-    try:
-        print(f"perpkt: {text}", file=sys.stderr, flush=True)
-    except (OSError, ValueError, AttributeError):
+def complain(*lines: str) -> None:
+    """A message on standard error, if there is one: one line for each of `lines`, whatever they hold."""
+    if sys.stderr is None:
         return
+    with contextlib.suppress(OSError, ValueError):
+        print("perpkt:", "\n".join(map(printable, lines)), file=sys.stderr, flush=True)
+
+
+def complain_of(error: PerpktError) -> None:
+    """The error, its remedy if it has one on a line of its own, and what was noted with it."""
+    lines = [error.reason, error.remedy] if isinstance(error, HostError) else [str(error)]
+    complain(*(line for line in [*lines, *getattr(error, "__notes__", [])] if line))
+
+
+def printable(text: str) -> str:
+    """Text from anywhere on one line, without characters that a terminal would obey, and of bounded length."""
+    shown = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
+
+
+def check_writable() -> None:
+    """OutputError, before anything is measured, where standard output is closed or takes nothing."""
+    try:
+        if sys.stdout is not None:
+            os.write(sys.stdout.fileno(), b"")
+            return
+        reason = "it is closed"
+    except ValueError:
+        return  # a stand-in without a descriptor
+    except OSError as error:
+        reason = str(error.strerror)
+    raise OutputError(f"write to standard output: {reason}; write elsewhere")

@@ -37,8 +37,9 @@ def call(arguments: argparse.Namespace) -> int:
             raise UsageError("--commands: name a path or a ladder (`perpkt paths` lists them)")
         emit("\n".join(script(path) for path in select([arguments.name])[0]))
         return 0
-    paths = select([arguments.name])[0] if arguments.name else CATALOGUE
-    found = [find(arguments.name)] if arguments.name else LADDERS
+    named = arguments.name is not None
+    paths = select([arguments.name])[0] if named else CATALOGUE
+    found = [find(arguments.name)] if named else LADDERS
     ladders = [one for one in found if isinstance(one, Ladder)]
     missing = _missing(paths)
     if arguments.json:

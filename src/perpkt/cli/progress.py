@@ -74,23 +74,30 @@ class Bar:
 
         self._plan = plan
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        self._progress: Progress = stack.enter_context(
-            Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
-        )
+        self._progress: Progress = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+        stack.callback(self._stop)
+        self._progress.start()
         self._task = self._progress.add_task("verifying", total=len(plan.paths))
         self._start = time.monotonic()
 
+    def _stop(self) -> None:
+        with contextlib.suppress(OSError):
+            self._progress.stop()
+
+    def _show(self, completed: float, total: float, description: str) -> None:
+        # a terminal that has gone is no reason to stop measuring
+        with contextlib.suppress(OSError):
+            self._progress.update(self._task, completed=completed, total=total, description=description, refresh=True)
+
     def verified(self, path: str, done: int, total: int) -> None:
         """A step of the bar."""
-        self._progress.update(self._task, completed=done, total=total, description=f"verified {path}", refresh=True)
+        self._show(done, total, f"verified {path}")
 
     def begun(self, heading: Heading) -> None:
         """The bar starts anew, over the time or the rounds."""
         self._start = time.monotonic()
-        total = self._plan.rounds or self._plan.time_s
-        self._progress.reset(self._task, total=total, description="measuring")
 
     def round_done(self, calls: tuple[Call, ...], session: Session) -> None:
         """How far, and the widest interval."""
         done = session.readings.rounds if self._plan.rounds else time.monotonic() - self._start
-        self._progress.update(self._task, completed=done, description=_how_far(session, self._plan), refresh=True)
+        self._show(done, self._plan.rounds or self._plan.time_s, _how_far(session, self._plan))

@@ -7,15 +7,16 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from perpkt.cli.options import Verbs, add_format
-from perpkt.cli.output import complain, emit
-from perpkt.errors import OutputError, PerpktError
+from perpkt.cli.output import check_writable, complain, complain_of, emit
+from perpkt.errors import OutputError, PerpktError, UsageError
+from perpkt.kernel import signals
 
 if TYPE_CHECKING:
     from perpkt.instruments.live import Observer
     from perpkt.measure.session import Session
     from perpkt.result import Call, Heading, Result
+    from perpkt.result_file import ResultFile
     from perpkt.spec import Plan
-    from perpkt.store import ResultFile
 
 INTERRUPTED = 130
 
@@ -63,23 +64,26 @@ def call(arguments: argparse.Namespace) -> int:
         frame_bytes=arguments.frame_bytes,
         batch=arguments.batch,
     )
+    check_target(arguments.output)
+    check_writable()
     with contextlib.ExitStack() as stack:
         keeper = Keeper(arguments.output, stack)
-        interrupted = _measure(plan, arguments, keeper, stack)
-    code = _report(keeper.result, arguments.format)
-    if keeper.refused is not None:
-        complain(str(keeper.refused))
-        return keeper.refused.exit_code
-    if interrupted:
-        complain(
-            "interrupted: what was measured is kept" if keeper.result else "interrupted before a round was complete"
-        )
-        return INTERRUPTED
-    return code
+        code = _measure(plan, arguments, keeper, stack)
+    with signals.deferred():
+        reported = _report(keeper, arguments.format)
+    return keeper.said() or code or reported
 
 
-def _measure(plan: Plan, arguments: argparse.Namespace, keeper: Keeper, stack: contextlib.ExitStack) -> bool:
-    """Whether it was interrupted; what was measured is with the keeper."""
+def check_target(output: str | None) -> None:
+    """UsageError for an -o that can't be meant: the report goes to standard output."""
+    if output == "":
+        raise UsageError("-o: the file's name is empty")
+    if output in ("-", "/dev/stdout"):
+        raise UsageError(f"-o {output}: the report goes to standard output; give a file, or take --format json")
+
+
+def _measure(plan: Plan, arguments: argparse.Namespace, keeper: Keeper, stack: contextlib.ExitStack) -> int:
+    """0, or the exit code of what ended it early; what was measured is with the keeper."""
     from perpkt.cli.progress import progress
     from perpkt.instruments import choose
 
@@ -87,21 +91,30 @@ def _measure(plan: Plan, arguments: argparse.Namespace, keeper: Keeper, stack: c
     try:
         choose.measure(plan, Observers(observers))
     except KeyboardInterrupt:
-        return True
-    return False
+        complain(
+            "interrupted: what was measured is kept" if keeper.result else "interrupted before a round was complete"
+        )
+        return INTERRUPTED
+    except PerpktError as error:
+        if keeper.result is None:
+            raise
+        complain_of(error)
+        complain("the report is of the rounds before that")
+        return error.exit_code
+    return 0
 
 
-def _report(result: Result | None, format_name: str) -> int:
-    """Print it; the exit code of what can't be reported, which must not hide that a disk was full."""
+def _report(keeper: Keeper, format_name: str) -> int:
+    """Print it; the exit code of what can't be reported, which must not hide how the run ended."""
     from perpkt.analysis import summarise
     from perpkt.report import render
 
-    if result is None:
+    if keeper.result is None:
         return 0
     try:
-        text = render(result, summarise(result), format_name)
+        text = render(keeper.result, summarise(keeper.result), format_name)
     except PerpktError as error:
-        complain(str(error))
+        complain_of(error)
         return error.exit_code
     emit(text)
     return 0
@@ -118,9 +131,9 @@ class Keeper:
         self._rounds: list[tuple[Call, ...]] = []
         self.refused: OutputError | None = None
         if path:
-            from perpkt.store import check_writable
+            from perpkt import result_file
 
-            check_writable(path)
+            result_file.check_writable(path)
 
     @property
     def result(self) -> Result | None:
@@ -133,22 +146,40 @@ class Keeper:
         """Nothing to keep yet."""
 
     def begun(self, heading: Heading) -> None:
-        """Write the heading."""
-        from perpkt.store import ResultFile
-
+        """Keep the heading; a file that is there stays as it is until there is a round to write."""
         self._heading = heading
-        if self._path:
-            self._file = self._stack.enter_context(ResultFile.create(self._path, heading))
 
     def round_done(self, calls: tuple[Call, ...], session: Session) -> None:
-        """Append the round."""
+        """Append the round. Measuring goes on if it can't be written: the report can still be printed."""
         self._rounds.append(calls)
-        if self._file and not self.refused:
+        if self._path and not self.refused:
             try:
-                self._file.append(calls)
+                self._append(calls)
             except OutputError as error:
-                # measuring goes on: the report can still be printed
                 self.refused = error
+
+    def _append(self, calls: tuple[Call, ...]) -> None:
+        from perpkt.result_file import ResultFile
+
+        if self._file is None and self._path and self._heading:
+            self._file = ResultFile.create(self._path, self._heading)
+            self._stack.callback(self._close)
+        if self._file:
+            self._file.append(calls)
+
+    def _close(self) -> None:
+        try:
+            if self._file:
+                self._file.close()
+        except OutputError as error:
+            self.refused = self.refused or error
+
+    def said(self) -> int:
+        """Say why the file is not whole, if it is not; the exit code. A reader that has gone is no error."""
+        if self.refused is None or isinstance(self.refused.__cause__, BrokenPipeError):
+            return 0
+        complain_of(self.refused)
+        return self.refused.exit_code
 
 
 class Observers:

@@ -14,7 +14,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from perpkt.errors import KernelError, MeasurementError
+from perpkt import teardown
+from perpkt.errors import KernelError
 from perpkt.kernel import bpf
 from perpkt.kernel.command import run
 from perpkt.kernel.netns import Netns
@@ -23,7 +24,6 @@ from perpkt.wire import programs
 WINDOW_PACKETS = 512
 MOST_PACKETS = WINDOW_PACKETS * (programs.TIMES - 1)
 _VERDICTS = {"pass": bpf.XDP_PASS, "drop": bpf.XDP_DROP}
-_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +62,18 @@ class LiveFrames:
         """Detach and unload."""
         self._closing.close()
 
-    def inject(self, frames: tuple[bytes, bytes], ifindex: int, packets: int, batch: int, verdict: str) -> Injection:
+    def inject(
+        self, frames: tuple[bytes, bytes], ifindex: int, packets: int, batch: int, verdict: str
+    ) -> Injection | None:
         """Send `packets` frames into `ifindex` of this thread's namespace, the two destinations in turn.
 
-        A call that a signal ended early is made again: it would be of another length than planned.
+        None if a signal (a stop and its continuing, a debugger that attaches) ended the call early:
+        what was sent by then is in the counters, and of another length than planned.
         """
-        for _ in range(_ATTEMPTS):
-            header = programs.state_header(_VERDICTS[verdict], frames, self.dial)
-            self._state[: len(header)] = header
-            outcome = bpf.run_live_frames(self._program, frames[0], ifindex, packets, batch)
-            if outcome.errno == 0:
-                return self._read(packets)
-        raise MeasurementError(
-            "each call of live frames was ended early by a signal: stop what sends them, or try again"
-        )
+        header = programs.state_header(_VERDICTS[verdict], frames, self.dial)
+        self._state[: len(header)] = header
+        outcome = bpf.run_live_frames(self._program, frames[0], ifindex, packets, batch)
+        return self._read(packets) if outcome.errno == 0 else None
 
     def try_out(self, frame_bytes: int = 60) -> None:
         """Drop two frames on the loopback device of this thread's namespace: KernelError if that can't be done."""
@@ -95,7 +93,7 @@ class Holder:
     def __init__(self, label: str) -> None:
         self._netns = Netns(label)
         with contextlib.ExitStack() as stack:
-            stack.callback(self._netns.delete)
+            teardown.push(stack, self._netns.delete)
             self._netns.create()
             with self._netns.entered():
                 run(["ip", "link", "add", "h0", "type", "veth", "peer", "name", "h1"])

@@ -23,6 +23,7 @@ def measure(plan: Plan, observer: live.Observer | None = None) -> Result:
 
 
 def _measure(plan: Plan, observer: live.Observer | None) -> Result:
+    live.check_cpu(plan.cpu)
     probe.check_live()
     available, missing = probe.availability(plan.paths)
     named = set(plan.named)

@@ -87,7 +87,7 @@ def measure(plan: Plan, unavailable: tuple[Missing, ...] = (), observer: Observe
     """Verify each path, then measure them in rounds. Observers see each round; so an interrupt loses none."""
     observer = observer or Silent()
     netns.reap()
-    with pinned(plan.cpu) as cpu, contextlib.closing(Holder("home")) as holder:
+    with pinned(plan.cpu) as cpu, contextlib.closing(Holder(netns.HOME)) as holder:
         check_frame_bytes(holder, plan.frame_bytes)
         plan = msgspec.structs.replace(plan, cpu=cpu)
         verifications, costs = _verify(plan, cpu, holder, observer)
@@ -161,13 +161,19 @@ def udp_memory_bytes() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") // _UDP_MEMORY_SHARE
 
 
+def check_cpu(cpu: int | None) -> None:
+    """UsageError for a CPU that this process may not run on."""
+    allowed = probe.cpus()
+    if cpu is not None and cpu not in allowed:
+        listed = ", ".join(str(one) for one in sorted(allowed))
+        raise UsageError(f"--cpu {str(cpu)[:20]}: this machine lets perpkt run on CPU {listed} only")
+
+
 @contextlib.contextmanager
 def pinned(cpu: int | None) -> Iterator[int]:
     """This thread runs on one CPU: `cpu`, or the last that it may run on (interrupts like the first)."""
     allowed = probe.cpus()
-    if cpu is not None and cpu not in allowed:
-        listed = ", ".join(str(one) for one in sorted(allowed))
-        raise UsageError(f"--cpu {cpu}: this machine lets perpkt run on CPU {listed} only")
+    check_cpu(cpu)
     chosen = max(allowed) if cpu is None else cpu
     os.sched_setaffinity(0, {chosen})
     try:

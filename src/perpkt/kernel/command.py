@@ -49,6 +49,10 @@ def run(argv: Sequence[str], lines: Sequence[str] = ()) -> str:
     except FileNotFoundError:
         package = PACKAGES.get(argv[0], argv[0])
         raise ToolMissing(f"{argv[0]} is not installed", f"Install it: apt-get install {package}") from None
+    except PermissionError as error:
+        raise ToolMissing(
+            f"{argv[0]} can't be run: {error.strerror}", f"Install it again: {PACKAGES.get(argv[0])}"
+        ) from None
     except OSError as error:
         raise CommandError(_act(argv, ()), error.errno or 0) from None
     if done.returncode != 0:

@@ -4,41 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from perpkt.errors import CommandError, KernelError
-from perpkt.kernel import libc
+from perpkt.errors import CommandError, KernelError, NotPermitted
+from perpkt.kernel import libc, owner
 from perpkt.kernel.command import run
 
 RUN_NETNS = Path("/run/netns")
-_ENDED = ("Z", "X", "x")
-_NAME = re.compile(r"perpkt-(?P<pid>\d+)-(?P<start>\d+)-[a-z0-9]+")
+# What a run that measures keeps from its beginning to its end; doctor and paths have none.
+HOME = "home"
 
-
-def start_time(pid: int) -> int | None:
-    """When process `pid` started, in clock ticks after boot (/proc/PID/stat); None if it is gone or a zombie."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in _ENDED else int(fields[19])
-
-
-def own_name(label: str) -> str:
-    """A namespace's name that says whose it is: perpkt-PID-STARTTIME-LABEL."""
-    pid = os.getpid()
-    return f"perpkt-{pid}-{start_time(pid)}-{label}"
+_numbers = itertools.count()
 
 
 class Netns:
-    """One namespace. Made by `ip netns add`, so `ip -n NAME` reaches it while it lives."""
+    """One namespace. Made by `ip netns add`, so `ip -n NAME` reaches it while it lives.
+
+    `label`: small letters; a number makes it the process's only one of that name.
+    """
 
     def __init__(self, label: str) -> None:
-        self.name = own_name(label)
+        self.name = owner.own_name(f"{label}{next(_numbers)}")
         self._fd: int | None = None
 
     def create(self) -> None:
@@ -63,27 +52,26 @@ class Netns:
             run(["ip", "netns", "del", self.name])
 
 
-def is_own_kind(name: str) -> bool:
-    """Whether a namespace of that name was made by a perpkt run."""
-    return _NAME.fullmatch(name) is not None
-
-
-def _listed() -> list[tuple[str, int, int]]:
-    if not RUN_NETNS.is_dir():
-        return []
-    matches = [(entry, _NAME.fullmatch(entry)) for entry in sorted(os.listdir(RUN_NETNS))]
-    return [(entry, int(match["pid"]), int(match["start"])) for entry, match in matches if match]
+def named() -> list[tuple[str, owner.Owner, str]]:
+    """Name, owner and label of each namespace that a perpkt has made and that is still there."""
+    names = sorted(os.listdir(RUN_NETNS)) if RUN_NETNS.is_dir() else []
+    found = [(name, owner.parse(name)) for name in names]
+    return [(name, *parsed) for name, parsed in found if parsed]
 
 
 def ownerless() -> list[str]:
     """Namespaces of perpkt runs that are no more."""
-    return [name for name, pid, start in _listed() if start_time(pid) != start]
+    alive: dict[owner.Owner, bool] = {}
+    for _, whose, _ in named():
+        if whose not in alive:
+            alive[whose] = whose.is_alive()
+    return [name for name, whose, _ in named() if not alive.get(whose, True)]
 
 
 def others() -> list[int]:
     """Pids of other perpkt runs that are measuring now."""
-    pids = {pid for _, pid, start in _listed() if start_time(pid) == start}
-    return sorted(pids - {os.getpid()})
+    runs = {whose for _, whose, label in named() if label.startswith(HOME)} - {owner.own()}
+    return sorted(whose.pid for whose in runs if whose.is_alive())
 
 
 def reap() -> list[str]:
@@ -93,4 +81,13 @@ def reap() -> list[str]:
         with contextlib.suppress(CommandError):
             run(["ip", "netns", "del", name])
             reaped.append(name)
+    return reaped
+
+
+def clean() -> list[str]:
+    """As `reap`; NotPermitted if something is left all the same."""
+    reaped = reap()
+    left = ownerless()
+    if left:
+        raise NotPermitted(f"could not delete {', '.join(left)}", "Run it as root: sudo perpkt doctor --clean")
     return reaped

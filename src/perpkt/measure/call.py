@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
-from perpkt.errors import HostError, WrongFate
+from perpkt.errors import HostError, MeasurementError, WrongFate
 from perpkt.inject.live_frames import WINDOW_PACKETS, Injection, LiveFrames
 from perpkt.kernel import bpf, proc, signals
 from perpkt.kernel.drop_reasons import DropReasons, netns_cookie
@@ -18,6 +19,9 @@ from perpkt.spec import Counter, Path, Plan
 from perpkt.testbed import Attachment, Testbed
 from perpkt.wire.frame import OTHER_HOST_MAC, udp_frame
 
+# Calls that signals end early are made again, but not for ever.
+_ATTEMPTS = 5
+
 
 def frames(path: Path, frame_bytes: int) -> tuple[bytes, bytes]:
     """The two frames that are sent in turn: they differ in the destination address."""
@@ -26,6 +30,30 @@ def frames(path: Path, frame_bytes: int) -> tuple[bytes, bytes]:
     ports = (flow.destination_port, flow.source_port)
     first, second = (udp_frame(macs, (to, flow.source), ports, frame_bytes) for to in flow.destinations)
     return first, second
+
+
+@dataclass(frozen=True, slots=True)
+class Readout:
+    """What the counters, and the kernel's drop reasons, say at one moment; or by how much they went up."""
+
+    counters: dict[Counter, int]
+    reasons: dict[str, int] = field(default_factory=dict)
+
+    def __sub__(self, before: Readout) -> Readout:
+        reasons = {reason: count - before.reasons.get(reason, 0) for reason, count in self.reasons.items()}
+        return Readout(
+            {counter: count - before.counters[counter] for counter, count in self.counters.items()},
+            {reason: count for reason, count in reasons.items() if count},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An injection, what it moved, and switches, steal and interrupts before and after it."""
+
+    injection: Injection
+    moved: Readout
+    disturbed: tuple[tuple[int, int, int], tuple[int, int, int]]
 
 
 class Stopwatch:
@@ -58,22 +86,18 @@ class Caller:
         path = slot.path
         signals.check()
         with testbed.attached(path) as attachment:
-            self._warm_up(path, attachment)
-            before, disturbed = attachment.snapshot(attachment.counters()), self._disturbances()
-            injection = self._inject(path, attachment, slot.packets)
-            after = attachment.snapshot(attachment.counters())
-            switches, steal, interrupts = (
-                now - then for now, then in zip(self._disturbances(), disturbed, strict=True)
-            )
-            fate = account.fate(path, injection.sent, slot.packets, _moved(before, after))
+            counters = attachment.counters()
+            counted = self._counted(path, attachment, slot.packets, lambda: Readout(attachment.snapshot(counters)))
+            fate = account.fate(path, counted.injection.sent, slot.packets, counted.moved.counters)
+        switches, steal, interrupts = (now - then for then, now in zip(*counted.disturbed, strict=True))
         return Call(
             path=path.name,
             testbed=number,
-            sent=injection.sent,
+            sent=counted.injection.sent,
             fate=fate,
             elapsed_ns=self._stopwatch.lap_ns(),
             window_packets=WINDOW_PACKETS,
-            windows_ns=injection.windows_ns,
+            windows_ns=counted.injection.windows_ns,
             copy=slot.copy,
             switches=switches,
             steal_ms=10 * steal,
@@ -81,13 +105,21 @@ class Caller:
             others=self._others,
         )
 
-    def _warm_up(self, path: Path, attachment: Attachment) -> None:
-        self._inject(path, attachment, sizing.WARM_UP_PACKETS)
-        attachment.settle()
-
-    def _inject(self, path: Path, attachment: Attachment, packets: int) -> Injection:
+    def _counted(self, path: Path, attachment: Attachment, packets: int, read: Callable[[], Readout]) -> Counted:
+        """One whole injection between two readouts; one that a signal cut short is made again."""
         pair = frames(path, self._plan.frame_bytes)
-        return self._injector.inject(pair, attachment.ifindex, packets, self._plan.batch, path.verdict)
+        batch, verdict = self._plan.batch, path.verdict
+        for _ in range(_ATTEMPTS):
+            self._injector.inject(pair, attachment.ifindex, sizing.WARM_UP_PACKETS, batch, verdict)
+            attachment.settle()
+            before, disturbed = read(), self._disturbances()
+            injection = self._injector.inject(pair, attachment.ifindex, packets, batch, verdict)
+            if injection is not None:
+                after, now = read(), self._disturbances()
+                return Counted(injection, after - before, (disturbed, now))
+        raise MeasurementError(
+            f"{path.name}: each call was ended early by a signal: stop what sends them, or try again"
+        )
 
     def _disturbances(self) -> tuple[int, int, int]:
         return proc.involuntary_switches(), proc.steal_ticks(self._cpu), proc.interrupts(self._cpu)
@@ -97,25 +129,22 @@ class Caller:
         packets = sizing.PROBE_PACKETS
         signals.check()
         with testbed.attached(path) as attachment:
-            self._warm_up(path, attachment)
             counters = [*attachment.counters(), *path.crossed, *path.silent]
             with _run_statistics(path), _drop_reasons() as tracer:
-                before = attachment.snapshot(counters)
-                sent = self._inject(path, attachment, packets).sent
-                moved = _moved(before, attachment.snapshot(counters))
-            fate = account.fate(path, sent, packets, moved)
-            crossed = account.check_crossed(path, sent, moved)
-            reasons = tracer.counts() if tracer else {}
+
+                def read() -> Readout:
+                    return Readout(attachment.snapshot(counters), tracer.counts() if tracer else {})
+
+                counted = self._counted(path, attachment, packets, read)
+            fate = account.fate(path, counted.injection.sent, packets, counted.moved.counters)
+            crossed = account.check_crossed(path, packets, counted.moved.counters)
+            reasons = counted.moved.reasons
             if tracer:
                 account.check_drop_reasons(path, fate, reasons)
             _check_tracked(path)
             _check_drained(path, attachment, fate)
         witness = {one.reason: str(one.counter) for one in path.fates}
-        return Verification(path.name, sent, fate, witness, crossed, reasons, traced=tracer is not None)
-
-
-def _moved(before: dict[Counter, int], after: dict[Counter, int]) -> dict[Counter, int]:
-    return {counter: after[counter] - before[counter] for counter in before}
+        return Verification(path.name, packets, fate, witness, crossed, reasons, traced=tracer is not None)
 
 
 @contextlib.contextmanager

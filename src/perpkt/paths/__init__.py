@@ -25,7 +25,8 @@ def find(name: str) -> Ladder | Path:
 
 def _near(name: str) -> str:
     known = [*_LADDERS, *_PATHS]
-    near = difflib.get_close_matches(name, known, 3, 0.5) or [one for one in known if name and name in one][:3]
+    wanted = name.casefold()
+    near = difflib.get_close_matches(wanted, known, 3, 0.6) or [one for one in known if wanted and wanted in one][:3]
     return f"did you mean {' or '.join(near)}?" if near else "`perpkt paths` lists them"
 
 

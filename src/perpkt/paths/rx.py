@@ -27,7 +27,6 @@ from perpkt.spec import (
 
 MAC = "02:00:00:00:00:01"
 PEER_MAC = "02:00:00:00:00:02"
-_PORT = 9
 
 _PAIR: tuple[Stage, ...] = (
     NoIPv6(),
@@ -59,7 +58,7 @@ def _local(name: str, summary: str, *stages: Stage, fates: tuple[Fate, ...] = (_
 
 
 def _socket(mode: Any, summary: str, fate: Fate, held_bytes: int = 0) -> Path:
-    socket = UdpSocket("0.0.0.0", _PORT, mode)  # noqa: S104 - in a namespace of its own
+    socket = UdpSocket("0.0.0.0", Flow().destination_port, mode)  # noqa: S104 - in a namespace of its own
     return _local(f"rx/udp-socket-{mode}", summary, socket, fates=(fate,), held_bytes=held_bytes)
 
 

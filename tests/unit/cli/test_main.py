@@ -371,3 +371,41 @@ def test_help_that_cannot_be_written() -> None:
     """`perpkt --help` into a full disk ends with 8, as all output does."""
     done = subprocess.run(["bash", "-c", f"{' '.join(PERPKT)} --help > /dev/full"], capture_output=True, check=False)
     assert done.returncode == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["run", "ingress", "--presision", "1"], "--precision"),
+        (["report", "r.json", "--fromat", "csv"], "--format"),
+        (["doctor", "--claen"], "--clean"),
+        (["run", "RX/Ingress"], "rx/ingress"),
+    ],
+)
+def test_misspelt(words: list[str], near: str, perpkt: Perpkt) -> None:
+    """An option or name that is nearly one is answered with the one that was meant."""
+    answer = perpkt(*words)
+    assert answer.code == 2
+    assert f"did you mean {near}" in answer.complaint
+
+
+@pytest.mark.parametrize("option", ["--frame-bytes", "--batch", "--rounds"])
+def test_number_beyond_all_bounds(option: str, perpkt: Perpkt) -> None:
+    """A number of 400 digits is out of range, no fault."""
+    answer = perpkt("run", "ingress", option, "9" * 400)
+    assert answer.code == 2
+    assert len(answer.complaint) < 200
+
+
+def test_complaint_with_control_characters(perpkt: Perpkt) -> None:
+    """What a terminal would obey is shown as what it is, on one line."""
+    answer = perpkt("report", "\x1b[31m\nred.json")
+    assert answer.code == 7
+    assert "\\x1b[31m\\nred.json" in answer.complaint
+
+
+def test_closed_standard_error(saved: Path) -> None:
+    """Without standard error a complaint goes nowhere, least of all to standard output."""
+    command = f"{' '.join(PERPKT)} run nope 2>&-"
+    done = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perpkt import store
+from perpkt import result_file, store
 from perpkt.errors import OutputError, PacketsLost
 from perpkt.instruments import choose
 from perpkt.instruments.live import Observer
@@ -100,12 +100,48 @@ def test_interrupted_at_once(perpkt: Perpkt, sample: Result, output: Path, monke
 
 
 def test_failed(perpkt: Perpkt, sample: Result, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run whose packets are lost ends with 5 and no figure; the rounds before it are in the file."""
+    """A run that fails reports the rounds before that, says why it failed and ends with the error's code."""
     monkeypatch.setattr(choose, "measure", Scripted(sample, 2, PacketsLost("rx/x: 1 are in no counter")))
+    answer = perpkt("run", "ingress", "--quiet", "-o", output)
+    assert answer.code == 5
+    assert answer.err == "perpkt: rx/x: 1 are in no counter\nperpkt: the report is of the rounds before that\n"
+    assert "rx/other-host" in answer.out
+    assert store.load(output).rounds == sample.rounds[:2]
+
+
+def test_failed_at_once(perpkt: Perpkt, sample: Result, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that fails before its first round reports nothing, and leaves a file that was there as it was."""
+    output.write_text("an older result")
+    monkeypatch.setattr(choose, "measure", Scripted(sample, 0, PacketsLost("rx/x: 1 are in no counter")))
     answer = perpkt("run", "ingress", "--quiet", "-o", output)
     assert (answer.code, answer.out) == (5, "")
     assert answer.complaint == "rx/x: 1 are in no counter"
-    assert store.load(output).rounds == sample.rounds[:2]
+    assert output.read_text() == "an older result"
+
+
+@pytest.mark.parametrize(
+    ("output", "said"), [("", "empty"), ("-", "standard output"), ("/dev/stdout", "--format json")]
+)
+def test_output_that_cannot_be_meant(output: str, said: str, perpkt: Perpkt) -> None:
+    """An empty name and standard output, where the report goes, are refused as -o."""
+    answer = perpkt("run", "ingress", "--quiet", "-o", output)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.complaint
+
+
+def test_file_that_was_replaced(perpkt: Perpkt, sample: Result, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result file that is gone at the end is said, after the report."""
+
+    def measure(plan: Plan, observer: Observer) -> Result:
+        result = Scripted(sample)(plan, observer)
+        output.unlink()
+        return result
+
+    monkeypatch.setattr(choose, "measure", measure)
+    answer = perpkt("run", "ingress", "--quiet", "-o", output)
+    assert answer.code == 8
+    assert "removed or replaced" in answer.complaint
+    assert "6 rounds" in answer.out
 
 
 def test_notes_of_an_error(perpkt: Perpkt, sample: Result, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,14 +155,14 @@ def test_notes_of_an_error(perpkt: Perpkt, sample: Result, monkeypatch: pytest.M
 
 def test_disk_that_fills_up(perpkt: Perpkt, sample: Result, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that no more fits into ends with 8, after the report of all that was measured; its rounds are kept."""
-    append = store.ResultFile.append
+    append = result_file.ResultFile.append
 
-    def full(file: store.ResultFile, calls: tuple[Call, ...]) -> None:
+    def full(file: result_file.ResultFile, calls: tuple[Call, ...]) -> None:
         if calls == sample.rounds[3]:
             raise OutputError("write round: No space left on device")
         append(file, calls)
 
-    monkeypatch.setattr(store.ResultFile, "append", full)
+    monkeypatch.setattr(result_file.ResultFile, "append", full)
     monkeypatch.setattr(choose, "measure", Scripted(sample))
     answer = perpkt("run", "ingress", "--quiet", "-o", output)
     assert answer.code == 8
