@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from perpkt.inject.live_frames import Holder
+from perpkt.kernel.slab import fragmented_skbs
 from perpkt.measure import sizing
 from perpkt.measure.call import Caller
 from perpkt.measure.schedule import Slot
@@ -98,7 +99,7 @@ class Bench:
 
     def round(self, arms: Sequence[Arm], packets: dict[str, int]) -> Iterator[Call]:
         """One round's calls, named after their arms."""
-        with self.holder.injector(dialled=any(arm.dial for arm in arms)) as injector:
+        with fragmented_skbs(self.generator), self.holder.injector(dialled=any(arm.dial for arm in arms)) as injector:
             layouts = {arm.path.lasting for arm in arms}
             for lasting in self.generator.sample(sorted(layouts, key=str), len(layouts)):
                 slots = [(arm, copy) for arm in arms if arm.path.lasting == lasting for copy in range(arm.copies)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from perpkt import probe, static_keys
 from perpkt.errors import UsageError
 from perpkt.inject.live_frames import Holder
 from perpkt.kernel import netns, proc
+from perpkt.kernel.slab import fragmented_skbs
 from perpkt.measure import sizing
 from perpkt.measure.call import Caller, Stopwatch
 from perpkt.measure.schedule import Group, Slot
@@ -67,12 +69,13 @@ class Rounds:
         self._cpu = cpu
         self._holder = holder
         self._numbers = itertools.count()
+        self._random = random.Random(plan.seed)  # noqa: S311 - a state of the slabs, not a secret
         self._stopwatch = Stopwatch()
 
     def run_round(self, groups: Sequence[Group]) -> tuple[Call, ...]:
         """All calls of a round, in order."""
         others = len(netns.others())
-        with self._holder.injector() as injector:
+        with fragmented_skbs(self._random), self._holder.injector() as injector:
             caller = Caller(self._plan, self._cpu, injector, self._stopwatch, others)
             return tuple(call for group in groups for call in self._run_group(caller, group))
 

@@ -15,7 +15,7 @@ PROBE_PACKETS = 8 * WINDOW_PACKETS
 SIZING_PACKETS = 32 * WINDOW_PACKETS + 1
 WARM_UP_PACKETS = 256
 _MOST_VISITS = 4
-_ROUNDS_WANTED = 20
+_ROUNDS_WANTED = 30
 
 
 def call_packets(path: Path, cost_ns: float, batch: int, memory_bytes: int) -> int:
@@ -31,6 +31,6 @@ def call_packets(path: Path, cost_ns: float, batch: int, memory_bytes: int) -> i
 
 
 def visits(time_s: float, visit_s: float, rounds: int | None) -> int:
-    """How often a round calls each path: as often as leaves about 20 rounds, the clusters of the intervals."""
+    """How often a round calls each path: as often as leaves 30 rounds or more, the clusters of the intervals."""
     wanted = rounds or _ROUNDS_WANTED
     return max(1, min(_MOST_VISITS, math.floor(time_s / wanted / visit_s)))
