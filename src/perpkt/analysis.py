@@ -213,6 +213,10 @@ def _timed_share(result: Result) -> float:
 def _caveats(result: Result, readings: Readings, rows: Sequence[Row], pairs: Sequence[SamePath]) -> Iterable[Caveat]:
     yield from _disagreements(result, rows)
     yield from _disturbances(result)
+    few = [row.name for row in rows if not math.isfinite(row.cost.width)]
+    if few:
+        about = few[0] if len(few) == 1 else ""
+        yield Caveat("few-rounds", "too few quiet rounds for intervals: give it more --time", about)
     for pair in pairs:
         if not pair.difference.holds_zero:
             text = (
@@ -224,8 +228,6 @@ def _caveats(result: Result, readings: Readings, rows: Sequence[Row], pairs: Seq
         if share < _FEW_QUIET:
             text = f"only {share:.0%} of its calls ran undisturbed: the machine was busy with something else"
             yield Caveat("few-quiet", text, row.name)
-        if not math.isfinite(row.cost.width):
-            yield Caveat("few-rounds", "too few rounds for an interval: give it more --time", row.name)
 
 
 def _disturbances(result: Result) -> Iterable[Caveat]:

@@ -108,6 +108,12 @@ def _disturbances() -> Iterable[Finding]:
     if not held:
         yield Finding("static keys", "held by others", "ok", "none seen (a socket's time stamps can't be seen)")
     for pid in netns.others():
-        yield Finding("runs", "another perpkt", "doubt", f"pid {pid} is measuring", "The two disturb each other.")
+        yield Finding(
+            "runs",
+            "another perpkt",
+            "doubt",
+            f"pid {pid} is measuring",
+            "Wait for it, or give each run a CPU of its own (--cpu).",
+        )
     for name in netns.ownerless():
         yield Finding("runs", "left behind", "doubt", f"namespace {name}", "perpkt doctor --clean")

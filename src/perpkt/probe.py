@@ -114,7 +114,11 @@ def preemption() -> str:
     chosen = re.search(r"\((\w+)\)", proc.read_or("/sys/kernel/debug/sched/preempt", ""))
     built = re.search(r"PREEMPT\w*", platform.version())
     words = built[0] if built else "no PREEMPT in the kernel's version"
-    return f"{words} ({chosen[1]})" if chosen else words
+    if chosen:
+        return f"{words} ({chosen[1]})"
+    models = {"NONE": "none", "VOLUNTARY": "voluntary", "LAZY": "lazy"}
+    default = next((model for option, model in models.items() if _has_config(f"CONFIG_PREEMPT_{option}")), "")
+    return f"{words} (built for {default})" if default else words
 
 
 def virtualisation() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -126,29 +127,33 @@ def test_full_disk_leaves_the_shorter_run(written: int | None, tmp_path: Path, m
     assert store.load(path).rounds == (SAMPLE.rounds[0], SAMPLE.rounds[2])
 
 
-@pytest.fixture
-def file_limit() -> Iterator[int]:
-    """RLIMIT_FSIZE, put back afterwards: the kernel's own short write."""
+LIMIT_BYTES = 8192
+
+
+@contextlib.contextmanager
+def file_limit() -> Iterator[None]:
+    """RLIMIT_FSIZE for the length of the block: the kernel's own short write. pytest's log may be longer."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    limit = 8192
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    yield limit
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT_BYTES, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_file_size_limit(tmp_path: Path, file_limit: int) -> None:
+def test_file_size_limit(tmp_path: Path) -> None:
     """When the kernel itself cuts a write short, every round before it is kept."""
     path = tmp_path / "r.json"
     kept = 0
-    with result_file.ResultFile.create(path, SAMPLE.heading) as file:
-        while path.stat().st_size + 1500 < file_limit:
+    with file_limit(), result_file.ResultFile.create(path, SAMPLE.heading) as file:
+        while path.stat().st_size + 1500 < LIMIT_BYTES:
             file.append(SAMPLE.rounds[0])
             kept += 1
         with pytest.raises(OutputError, match="bytes were written"):
             file.append(SAMPLE.rounds[0] * 4)
     assert kept > 0
     assert len(store.load(path).rounds) == kept
-    assert path.stat().st_size <= file_limit
+    assert path.stat().st_size <= LIMIT_BYTES
 
 
 def test_longer_file_is_overwritten(saved: Path) -> None:

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -34,12 +34,16 @@ class Parser(argparse.ArgumentParser):
 
     def all_options(self) -> set[str]:
         """The long options of this parser and of its verbs."""
-        options: set[str] = set()
+        strings = (option for action in self.all_actions() for option in action.option_strings)
+        return {option for option in strings if option.startswith("--")}
+
+    def all_actions(self) -> Iterator[argparse.Action]:
+        """Options and arguments of this parser and of its verbs."""
         for action in self._actions:
-            options.update(option for option in action.option_strings if option.startswith("--"))
+            yield action
             if isinstance(action.choices, dict):
-                options.update(*(one.all_options() for one in action.choices.values() if isinstance(one, Parser)))
-        return options
+                for one in action.choices.values():
+                    yield from one.all_actions() if isinstance(one, Parser) else ()
 
     def _print_message(self, message: str, file: object = None) -> None:
         """--help and --version, by the way that all output takes: a full disk or a reader gone is noticed."""
@@ -94,7 +98,16 @@ def _version() -> str:
 def _completion(arguments: argparse.Namespace) -> int:
     import shtab
 
-    emit(shtab.complete(parser(), arguments.shell))
+    from perpkt.paths import CATALOGUE, LADDERS
+
+    names = [*(ladder.name for ladder in LADDERS), *(path.name for path in CATALOGUE)]
+    top = parser()
+    for action in top.all_actions():
+        if action.dest in ("names", "name"):
+            action.choices = names
+        elif action.dest in ("files", "output"):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]  # how shtab is told
+    emit(shtab.complete(top, arguments.shell))
     return 0
 
 

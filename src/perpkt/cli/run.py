@@ -34,7 +34,7 @@ def add_to(verbs: Verbs) -> None:
     verb.add_argument("--time", type=float, metavar="S", help="wall time of the rounds (default: about 20 s a ladder)")
     verb.add_argument("--rounds", type=int, metavar="N", help="end after N rounds; each has testbeds of its own")
     verb.add_argument(
-        "--precision", type=float, metavar="NS", help="end when every difference's 95 %% interval is that narrow"
+        "--precision", type=float, metavar="NS", help="end when every difference's 95 %% interval is at most NS wide"
     )
     verb.add_argument("--cpu", type=int, metavar="N", help="CPU to measure on (default: the last)")
     verb.add_argument(

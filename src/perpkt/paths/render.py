@@ -22,6 +22,7 @@ from perpkt.spec import (
     UdpSocket,
     Veth,
 )
+from perpkt.wire.frame import OTHER_HOST_MAC
 
 
 class Line(Record, frozen=True):
@@ -119,8 +120,19 @@ set -e
 ip netns add perpkt-dut
 ip netns add perpkt-peer
 {body}
+{_traffic(path)}
 # take it away again: ip netns del perpkt-dut; ip netns del perpkt-peer
 """
+
+
+def _traffic(path: Path) -> str:
+    flow = path.flow
+    to = f"{path.device}'s own MAC address" if flow.to == "device" else f"another host's MAC address ({OTHER_HOST_MAC})"
+    end = "dropped by the injecting program" if path.verdict == "drop" else "passed to the stack"
+    return (
+        f"# then frames into {path.device}, {end}: to {to},\n"
+        f"# UDP from {flow.source} to {' and '.join(flow.destinations)} in turn, port {flow.destination_port}"
+    )
 
 
 def typed(stage: Stage) -> list[str]:

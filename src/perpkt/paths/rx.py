@@ -107,22 +107,22 @@ PATHS: tuple[Path, ...] = (
     ),
     Path(
         "rx/udp-icmp",
-        "UDP to the device's own addresses, no socket, ICMP errors as the kernel comes",
+        "UDP to the device's own addresses, no socket, ICMP errors with the kernel's defaults",
         _PAIR,
         Flow(),
         (_NO_SOCKET,),
         route_hint="missed",
     ),
-    _local("rx/udp-no-socket", "the same without ICMP: none is sent"),
+    _local("rx/udp-no-socket", "UDP to the device's own addresses, no socket, no ICMP sent"),
     _local(
         "rx/udp-iptables",
-        "no socket, no ICMP, an empty legacy iptables filter table",
+        "no socket, an empty legacy iptables filter table",
         IptablesTable(),
         crossed=(Counter("iptables", "policy INPUT"),),
     ),
     _local(
         "rx/udp-conntrack",
-        "the same, and conntrack asked for in a chain that nobody calls",
+        "an iptables table with a conntrack rule in a chain that nothing jumps to",
         IptablesTable(),
         IptablesRule("unused", "-m conntrack --ctstate NEW", new_chain=True),
         crossed=(Counter("iptables", "policy INPUT"),),
@@ -130,7 +130,7 @@ PATHS: tuple[Path, ...] = (
     ),
     _local(
         "rx/udp-conntrack-rule",
-        "the same with a conntrack state rule in INPUT, without a target",
+        "an iptables table with a conntrack state rule in INPUT, without a target",
         IptablesTable(),
         IptablesRule("INPUT", "-m conntrack --ctstate NEW"),
         crossed=(Counter("iptables", "policy INPUT"), Counter("iptables", "rule INPUT")),
@@ -154,7 +154,7 @@ PATHS: tuple[Path, ...] = (
     ),
     _local(
         "rx/udp-tap",
-        "no socket, no ICMP, a packet socket that takes a clone of every frame",
+        "no socket, a packet socket that takes a clone of every frame",
         Tap("v0"),
         crossed=(Counter("socket", "tapped"),),
         held_bytes=_HELD_BYTES,
@@ -163,13 +163,13 @@ PATHS: tuple[Path, ...] = (
 
 INGRESS = Ladder(
     "ingress",
-    "the ingress hook, from nothing to a tcx program (seeds 000, 003)",
+    "the ingress hook, from nothing to a tcx program",
     tuple(path.name for path in PATHS[:7]),
     "rx/other-host",
 )
 LOCAL = Ladder(
     "local",
-    "UDP to this host: sockets, ICMP, iptables, conntrack, a tap (seed 000)",
+    "UDP to this host: ICMP, iptables, conntrack, sockets, a tap",
     tuple(path.name for path in PATHS[7:]),
     "rx/udp-no-socket",
 )

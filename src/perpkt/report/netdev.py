@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perpkt.report import notes
-from perpkt.report.figures import TIE, change, figure, is_noise, line, mpps, wrap
+from perpkt.report.figures import TIE, change, change_alone, figure, is_noise, line, mpps, wrap
 
 if TYPE_CHECKING:
     from perpkt.analysis import Row, Summary
@@ -18,7 +18,7 @@ def render(result: Result, summary: Summary) -> str:
     """What was measured, the ladder, a result line for each path, the host, the method, the doubts."""
     blocks = [
         _lead(result),
-        [one for row in summary.rows for one in _rung(row)],
+        [one for row in summary.rows for one in _rung(row, summary.reference)],
         [one for row in summary.rows for one in _result_line(row, result.heading.plan.frame_bytes)],
         _host(result.heading.host),
         _method(summary),
@@ -35,11 +35,12 @@ def _lead(result: Result) -> list[str]:
     return _wrapped(sentence, "")
 
 
-def _rung(row: Row) -> list[str]:
-    """As a person would write it: what was added, then the rate; under it the path's name and cost."""
+def _rung(row: Row, reference: str) -> list[str]:
+    """As a person would write it: what was added, then the rate; under it the path's name and what it costs."""
     step = f", step {change(row.step)}" if row.step is not None else ""
+    over = f", {change_alone(row.difference)} over {line(reference)}" if row.difference not in (None, row.step) else ""
     said = _wrapped(f"{line(row.summary)} - {mpps(row.rate_pps)}{TIE}Mpps")
-    return said + _wrapped(f"  {line(row.name)}: {figure(row.cost.value)}{TIE}ns/pkt{step}", "    ")
+    return said + _wrapped(f"  {line(row.name)}: {figure(row.cost.value)}{TIE}ns/pkt{step}{over}", "    ")
 
 
 def _result_line(row: Row, frame_bytes: int) -> list[str]:

@@ -22,7 +22,9 @@ def host(host: Host) -> str:
 
 def frames(result: Result) -> str:
     """The frame size, which counts the Ethernet header."""
-    return f"{result.heading.plan.frame_bytes}-byte frames (FCS not counted)"
+    plan = result.heading.plan
+    where = "" if plan.cpu is None else f" on CPU {plan.cpu}"
+    return f"{plan.frame_bytes}-byte frames (FCS not counted){where}"
 
 
 def roads(rows: tuple[Row, ...]) -> list[str]:
@@ -31,7 +33,7 @@ def roads(rows: tuple[Row, ...]) -> list[str]:
     lines = [line(named[0][0])] if named else []
     for road, _ in named[1:]:
         names = ", ".join(line(row.name) for row in rows if row.road == road)
-        lines.append(f"but {line(road)}: {names}")
+        lines.append(f"{names}: {line(road)}")
     return lines
 
 
@@ -44,7 +46,7 @@ def same_path(summary: Summary) -> str:
 def resolution(summary: Summary) -> str:
     """How small a difference the run could have seen."""
     smallest = figure(summary.resolution_ns)
-    return f"smallest difference that this run could have seen: {smallest}{TIE}ns (80 % power)"
+    return f"smallest difference that this run could have seen: {smallest}{TIE}ns (80 % power; half of the paths less)"
 
 
 def extent(summary: Summary) -> str:
@@ -86,7 +88,7 @@ def legend(summary: Summary) -> list[str]:
     """What the columns and marks of the table mean; marks that are not used are left out."""
     estimates = [one for row in summary.rows for one in (row.step, row.difference) if one is not None]
     lines = [
-        f"step, difference: ns/packet over the rung before and over {line(summary.reference)}, with 95{TIE}% intervals",
+        f"step: ns/packet over the row above, with its 95{TIE}% interval; difference: over {line(summary.reference)}",
         "typical: the median in ns/packet, contention included",
     ]
     if any(map(is_noise, estimates)):

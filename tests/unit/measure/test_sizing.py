@@ -56,8 +56,8 @@ def test_two_windows_at_least() -> None:
 
 
 def test_visits() -> None:
-    """A round visits as often as leaves twenty rounds, one to four times."""
-    assert sizing.visits(20, 0.5, None) == 2
+    """A round visits as often as leaves thirty rounds, one to four times."""
+    assert sizing.visits(30, 0.5, None) == 2
     assert sizing.visits(20, 5.0, None) == 1
     assert sizing.visits(2000, 0.5, None) == 4
     assert sizing.visits(20, 0.5, 10) == 4
@@ -69,4 +69,4 @@ def test_visits_are_few(time_s: float, visit_s: float, rounds: int | None) -> No
     """A round is never without a visit, and never so long that few rounds are left."""
     found = sizing.visits(time_s, visit_s, rounds)
     assert 1 <= found <= 4
-    assert found == 1 or found * visit_s * (rounds or 20) <= time_s * (1 + 1e-9)
+    assert found == 1 or found * visit_s * (rounds or 30) <= time_s * (1 + 1e-9)

@@ -31,7 +31,7 @@ def test_one_road_is_said_once() -> None:
 def test_other_roads_name_their_paths() -> None:
     """A path on another road is named with it."""
     rows = (*SUMMARY.rows[:2], replace(SUMMARY.rows[2], road="route hint missed"))
-    assert notes.roads(rows)[1:] == ["but route hint missed: rx/ingress-u32"]
+    assert notes.roads(rows)[1:] == ["rx/ingress-u32: route hint missed"]
 
 
 def test_same_path() -> None:
@@ -56,7 +56,7 @@ def test_legend_explains_marks_in_use() -> None:
         {text.split(":")[0] for text in notes.legend(replace(SUMMARY, rows=rows))}
         for rows in (SUMMARY.rows, (noise,), (unknown,))
     ]
-    always = {"step, difference", "typical"}
+    always = {"step", "typical"}
     assert starts == [always, always | {"="}, always | {"unknown, ?"}]
 
 
