@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perpkt.result import Call, Heading
     from perpkt.spec import Plan
 
-_LINE_EVERY_S = 5.0
+_LINE_EVERY_S, _BAR_EVERY_S = 5.0, 1.0
 
 
 def progress(plan: Plan, quiet: bool, stack: contextlib.ExitStack) -> list[Observer]:
@@ -78,7 +78,7 @@ class Bar:
         stack.callback(self._stop)
         self._progress.start()
         self._task = self._progress.add_task("verifying", total=len(plan.paths))
-        self._start = time.monotonic()
+        self._start = self._shown = time.monotonic()
 
     def _stop(self) -> None:
         with contextlib.suppress(OSError):
@@ -98,6 +98,10 @@ class Bar:
         self._start = time.monotonic()
 
     def round_done(self, calls: tuple[Call, ...], session: Session) -> None:
-        """How far, and the widest interval."""
-        done = session.readings.rounds if self._plan.rounds else time.monotonic() - self._start
+        """How far, and the widest interval: not after every round, since intervals take time from the run."""
+        now = time.monotonic()
+        if now - self._shown < _BAR_EVERY_S:
+            return
+        self._shown = now
+        done = session.readings.rounds if self._plan.rounds else now - self._start
         self._show(done, self._plan.rounds or self._plan.time_s, _how_far(session, self._plan))
