@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from perpkt.spec import Path, Record, Stage, by_lasting
 
@@ -28,7 +28,7 @@ def round_order(
 ) -> tuple[Group, ...]:
     """Each path `visits` times (twice that for an A/A pair), random within its group, groups in random order."""
     made = []
-    for lasting, members in by_lasting(paths).items():
+    for lasting, members in _groups(paths):
         slots = [
             Slot(path, copy, packets[path.name])
             for path in members
@@ -37,6 +37,15 @@ def round_order(
         made.append(Group(lasting, _shuffled(slots, visits, generator)))
     generator.shuffle(made)
     return tuple(made)
+
+
+def _groups(paths: Sequence[Path]) -> Iterator[tuple[tuple[Stage, ...], list[Path]]]:
+    """Paths that agree in all lasting stages; those that hold packets apart, since their memory disturbs the others."""
+    for lasting, members in by_lasting(paths).items():
+        for holds in (False, True):
+            some = [path for path in members if bool(path.held_bytes) == holds]
+            if some:
+                yield lasting, some
 
 
 def _shuffled(slots: list[Slot], visits: int, generator: random.Random) -> tuple[Slot, ...]:

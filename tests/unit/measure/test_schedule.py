@@ -37,10 +37,12 @@ def test_a_call_sends_its_paths_packets() -> None:
 
 
 def test_a_group_shares_a_testbed() -> None:
-    """A group's paths agree in all lasting stages, and no two groups do."""
+    """A group's paths agree in all lasting stages and in whether they hold packets, and no two groups do."""
     groups = order(1)
     assert all(slot.path.lasting == group.lasting for group in groups for slot in group.slots)
-    assert len(groups) == len(by_lasting(CATALOGUE))
+    kinds = [{(group.lasting, bool(slot.path.held_bytes)) for slot in group.slots} for group in groups]
+    assert all(len(kind) == 1 for kind in kinds)
+    assert len(set.union(*kinds)) == len(groups) > len(by_lasting(CATALOGUE))
 
 
 def test_every_visit_is_a_whole_pass() -> None:
