@@ -3,7 +3,7 @@
 import sys
 from typing import NoReturn
 
-INTERRUPTED = 130
+from perpkt.errors import INTERRUPTED
 
 
 def entry() -> NoReturn:

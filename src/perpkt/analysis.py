@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -102,17 +102,19 @@ def _quiet_windows(result: Result, readings: Readings, name: str) -> float:
     return float(np.mean(windows <= limit))
 
 
-def _too_noisy(result: Result, readings: Readings) -> tuple[Missing, ...]:
+def _same_path(readings: Readings, name: str) -> Estimate:
+    return _estimate(readings.of(name, 0) - readings.of(name, 1))
+
+
+def _too_noisy(reference: str, shares: Mapping[str, float]) -> tuple[Missing, ...]:
     """The paths whose cost can't be read; TooNoisy if the reference is among them, or nothing is left."""
-    plan, names = result.heading.plan, _names(result.heading.plan, readings)
-    shares = {name: _quiet_windows(result, readings, name) for name in names}
     reasons = {
         name: f"only {share:.1%} of its windows ran undisturbed, so its cost can't be read"
         for name, share in shares.items()
         if share < _TOO_FEW_QUIET
     }
-    if plan.reference in reasons or len(reasons) == len(names):
-        name = plan.reference if plan.reference in reasons else names[0]
+    if reference in reasons or len(reasons) == len(shares):
+        name = reference if reference in reasons else next(iter(shares))
         raise TooNoisy(f"{name}: {reasons[name]}: {_REMEDY}")
     return tuple(Missing(name, reason, _REMEDY) for name, reason in reasons.items())
 
@@ -120,15 +122,15 @@ def _too_noisy(result: Result, readings: Readings) -> tuple[Missing, ...]:
 def widest_ns(plan: Plan, readings: Readings) -> float:
     """The widest interval of all differences so far, to the rung before and to the reference."""
     names = _names(plan, readings)
-    pairs = {(name, other) for name, other in _comparisons(names, plan.reference) if other}
-    estimates = [_estimate(readings.of(name) - readings.of(other)) for name, other in sorted(pairs)]
-    estimates += [_estimate(readings.of(name, 0) - readings.of(name, 1)) for name in names if readings.is_pair(name)]
+    pairs = sorted(_comparisons(names, plan.reference))
+    estimates = [_estimate(readings.of(name) - readings.of(other)) for name, other in pairs]
+    estimates += [_same_path(readings, name) for name in names if readings.is_pair(name)]
     return max((estimate.width for estimate in estimates), default=math.inf)
 
 
-def _comparisons(names: list[str], reference: str) -> list[tuple[str, str | None]]:
-    steps = list(zip(names[1:], names, strict=False))
-    return [*steps, *[(name, reference) for name in names if name != reference and reference in names]]
+def _comparisons(names: list[str], reference: str) -> set[tuple[str, str]]:
+    steps = set(zip(names[1:], names, strict=False))
+    return steps | {(name, reference) for name in names if name != reference and reference in names}
 
 
 def summarise(result: Result) -> Summary:
@@ -138,14 +140,12 @@ def summarise(result: Result) -> Summary:
     names = _names(plan, readings)
     if not names:
         raise TooNoisy("nothing was measured: not one round was completed; give it more --time")
-    noisy = _too_noisy(result, readings)
+    shares = {name: _quiet_windows(result, readings, name) for name in names}
+    noisy = _too_noisy(plan.reference, shares)
     names = [name for name in names if name not in {one.name for one in noisy}]
-    rows = tuple(_row(result, readings, name, before) for name, before in zip(names, [None, *names], strict=False))
-    pairs = tuple(
-        SamePath(name, _estimate(readings.of(name, 0) - readings.of(name, 1)))
-        for name in names
-        if readings.is_pair(name)
-    )
+    befores = zip(names, [None, *names], strict=False)
+    rows = tuple(_row(result, readings, name, before, shares[name]) for name, before in befores)
+    pairs = tuple(SamePath(name, _same_path(readings, name)) for name in names if readings.is_pair(name))
     return Summary(
         reference=plan.reference,
         rows=rows,
@@ -161,7 +161,7 @@ def summarise(result: Result) -> Summary:
     )
 
 
-def _row(result: Result, readings: Readings, name: str, before: str | None) -> Row:
+def _row(result: Result, readings: Readings, name: str, before: str | None, quiet_share: float) -> Row:
     plan = result.heading.plan
     path = plan.path(name)
     calls = [call for call in result.calls if call.path == name]
@@ -181,7 +181,7 @@ def _row(result: Result, readings: Readings, name: str, before: str | None) -> R
         fate=_totals(call.fate for call in calls),
         witness={fate.reason: str(fate.counter) for fate in path.fates},
         road=road(path, plan.batch),
-        quiet_share=_quiet_windows(result, readings, name),
+        quiet_share=quiet_share,
     )
 
 

@@ -31,6 +31,10 @@ import os
 _LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EAGAIN)
 
 
+# What a shell says of a program that Ctrl-C has ended: no error of the tree, and an exit code all the same.
+INTERRUPTED = 130
+
+
 class PerpktError(Exception):
     """The root of the tree; `exit_code` is what the command line ends with."""
 

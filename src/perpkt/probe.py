@@ -7,7 +7,6 @@ import os
 import platform
 import re
 from collections.abc import Iterable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 from perpkt import static_keys
 from perpkt.errors import HostError, KernelError, NotPermitted, PerpktError, Unsupported
@@ -28,6 +27,7 @@ from perpkt.spec import (
     by_lasting,
 )
 from perpkt.testbed import Testbed
+from perpkt.version import own_version
 
 # Capabilities as bits of CapEff: include/uapi/linux/capability.h
 CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21, "CAP_BPF": 39}
@@ -86,14 +86,6 @@ def _jit() -> str:
     enabled = proc.read_or("/proc/sys/net/core/bpf_jit_enable", "unknown")
     hardened = proc.read_or("/proc/sys/net/core/bpf_jit_harden", "0")
     return enabled if hardened == "0" else f"{enabled}, hardened {hardened}"
-
-
-def own_version() -> str:
-    """This perpkt's version."""
-    try:
-        return version("perpkt")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _cpu_model() -> str:

@@ -19,7 +19,7 @@ PACKAGE = Path(perpkt.__file__).parent
 # From the bottom to the top: each line's modules and packages, and which of the same line each may
 # import. Any may import what lies in the lines below it.
 LAYERS: tuple[dict[str, set[str]], ...] = (
-    {"errors": set(), "spec": {"errors"}, "result": {"errors", "spec"}},
+    {"version": set(), "errors": set(), "spec": {"errors"}, "result": {"errors", "spec"}},
     {"wire": set(), "paths": {"wire"}},
     {
         "stats": set(),

@@ -33,7 +33,11 @@ def call(arguments: argparse.Namespace) -> int:
 
     findings = diagnose()
     emit(_as_json(findings) if arguments.json else _as_text(findings))
-    return _NOT_READY if any(finding.state == "missing" and finding.needed for finding in findings) else 0
+    return 0 if _is_ready(findings) else _NOT_READY
+
+
+def _is_ready(findings: list[Finding]) -> bool:
+    return not any(finding.state == "missing" and finding.needed for finding in findings)
 
 
 def _clean(as_json: bool) -> int:
@@ -50,8 +54,9 @@ def _clean(as_json: bool) -> int:
 def _as_json(findings: list[Finding]) -> str:
     import msgspec
 
-    ready = not any(finding.state == "missing" and finding.needed for finding in findings)
-    return json.dumps({"ready": ready, "findings": [msgspec.to_builtins(one) for one in findings]}, indent=2)
+    return json.dumps(
+        {"ready": _is_ready(findings), "findings": [msgspec.to_builtins(one) for one in findings]}, indent=2
+    )
 
 
 def _as_text(findings: list[Finding]) -> str:

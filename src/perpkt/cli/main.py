@@ -18,9 +18,9 @@ from typing import NoReturn
 
 from perpkt.cli import doctor, paths, report, run
 from perpkt.cli.output import ReaderGone, complain, complain_of, emit
-from perpkt.errors import PerpktError, UsageError
+from perpkt.errors import INTERRUPTED, PerpktError, UsageError
+from perpkt.version import own_version
 
-INTERRUPTED = 130
 FAULT = 70
 _VERBS = (run, report, paths, doctor)
 
@@ -76,7 +76,7 @@ def parser() -> Parser:
         epilog="Exit codes: 0 done, 2 usage, 3 this machine can't, 4 the kernel refused, 5 the numbers can't be "
         "trusted, 7 a result file can't be used, 8 the output can't be written, 70 a fault of perpkt, 130 interrupted.",
     )
-    top.add_argument("--version", action="version", version=f"perpkt {_version()}")
+    top.add_argument("--version", action="version", version=f"perpkt {own_version()}")
     verbs = top.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
     for module in _VERBS:
         module.add_to(verbs)
@@ -84,15 +84,6 @@ def parser() -> Parser:
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
     completion.set_defaults(call=_completion)
     return top
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("perpkt")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _completion(arguments: argparse.Namespace) -> int:

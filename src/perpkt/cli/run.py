@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perpkt.cli.options import Verbs, add_format
 from perpkt.cli.output import check_writable, complain, complain_of, emit
-from perpkt.errors import OutputError, PerpktError, UsageError
+from perpkt.errors import INTERRUPTED, OutputError, PerpktError, UsageError
 from perpkt.kernel import signals
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from perpkt.result import Call, Heading, Result
     from perpkt.result_file import ResultFile
     from perpkt.spec import Plan
-
-INTERRUPTED = 130
 
 
 def add_to(verbs: Verbs) -> None:

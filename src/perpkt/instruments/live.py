@@ -28,6 +28,7 @@ from perpkt.result import Call, Caveat, Heading, Missing, Result, Verification
 from perpkt.spec import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES, Path, Plan, by_lasting
 from perpkt.stats.location import quiet_mode_median
 from perpkt.testbed import Testbed
+from perpkt.version import own_version
 
 # Frames up to this size are taken by every kernel that has live frames.
 _SURELY_TAKEN_BYTES = 3400
@@ -109,7 +110,7 @@ def measure(plan: Plan, unavailable: tuple[Missing, ...] = (), observer: Observe
         plan = msgspec.structs.replace(plan, cpu=cpu)
         verifications, costs = _verify(plan, cpu, holder, observer)
         heading = Heading(
-            perpkt=probe.own_version(),
+            perpkt=own_version(),
             measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
             host=probe.host(),
             plan=plan,
