@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from perpkt.inject.live_frames import Holder
+from perpkt.inject.live_frames import Holder, LiveFrames
 from perpkt.kernel.slab import fragmented_skbs
 from perpkt.measure import sizing
 from perpkt.measure.call import Caller
@@ -99,17 +99,27 @@ class Bench:
 
     def round(self, arms: Sequence[Arm], packets: dict[str, int]) -> Iterator[Call]:
         """One round's calls, named after their arms."""
-        with fragmented_skbs(self.generator), self.holder.injector(dialled=any(arm.dial for arm in arms)) as injector:
+        with self.holder.injector(dialled=any(arm.dial for arm in arms)) as injector:
             layouts = {arm.path.lasting for arm in arms}
             for lasting in self.generator.sample(sorted(layouts, key=str), len(layouts)):
-                slots = [(arm, copy) for arm in arms if arm.path.lasting == lasting for copy in range(arm.copies)]
                 testbed = Testbed("b", lasting)
                 with testbed.built():
-                    for arm, copy in (slot for _ in range(VISITS) for slot in self.generator.sample(slots, len(slots))):
-                        injector.dial = arm.dial
-                        slot = Slot(arm.path, copy, packets[arm.name])
-                        call = Caller(self.plan, self.cpu, injector).timed(testbed, 0, slot)
-                        yield msgspec.structs.replace(call, path=arm.name)
+                    for _ in range(VISITS):
+                        yield from self._pass(
+                            testbed, injector, [arm for arm in arms if arm.path.lasting == lasting], packets
+                        )
+
+    def _pass(
+        self, testbed: Testbed, injector: LiveFrames, arms: Sequence[Arm], packets: dict[str, int]
+    ) -> Iterator[Call]:
+        """Each arm of the testbed once for each of its copies, with a state of the skb slabs of its own."""
+        slots = [(arm, copy) for arm in arms for copy in range(arm.copies)]
+        with fragmented_skbs(self.generator):
+            for arm, copy in self.generator.sample(slots, len(slots)):
+                injector.dial = arm.dial
+                slot = Slot(arm.path, copy, packets[arm.name])
+                call = Caller(self.plan, self.cpu, injector).timed(testbed, 0, slot)
+                yield msgspec.structs.replace(call, path=arm.name)
 
 
 @contextlib.contextmanager
